@@ -88,6 +88,33 @@ def test_costs_are_taken_by_a_running_server(argon2, tmp_path):
     argon2.connect(ANNA, "third secret")
 
 
+def test_a_scheme_is_left_one_login_at_a_time(argon2, tmp_path):
+    deprecated = 'deprecated-password-storage-scheme = ["Salted SHA-512", "3DES"]'
+    table = '[password-policy."Default Password Policy"]\n'
+    argon2.config.write_text(argon2.config.read_text().replace(table, f"{table}{deprecated}\n"))
+    imported(argon2, tmp_path).start()
+
+    def entry():
+        return argon2.connect().search_s(ANNA, ldap.SCOPE_BASE, attrlist=["*", "+"])[0][1]
+
+    before = entry()
+    anna = argon2.connect(ANNA, "first secret")
+    until(lambda: stored(argon2).startswith("{ARGON2}"))
+    # What is on disk is not done again otherwise after a crash, and the session goes on.
+    assert anna.whoami_s() == f"dn:{ANNA}"
+    argon2.kill()
+    argon2.start()
+    after = entry()
+    assert after.pop("userPassword")[0].startswith(b"{ARGON2}")
+    assert before.pop("userPassword")[0].startswith(b"{SSHA512}")
+    for volatile in ["ds-pwp-password-expiration-time", "etag"]:
+        before.pop(volatile, None), after.pop(volatile, None)
+    assert after == before
+    argon2.connect(ANNA, "first secret")
+    with pytest.raises(ldap.INVALID_CREDENTIALS):
+        argon2.connect(ANNA, "second secret")
+
+
 def set_password(connection, password):
     connection.modify_s(ANNA, [(ldap.MOD_REPLACE, "userPassword", password.encode())])
     return True

@@ -60,15 +60,18 @@ fn count_failure(state: &mut AccountState, at: Moment, rules: &LockRules) -> boo
         _ => {}
     }
     let from = rules.counts_from(at);
-    state.failures.retain(|failure| *failure >= from);
+    if rules.recorded == 0 {
+        state.failures.retain(|failure| *failure >= from);
+    }
     insert(&mut state.failures, at);
     let surplus = state.failures.len().saturating_sub(rules.failures_kept());
     state.failures.drain(..surplus);
-    if rules.count > 0 && u32::try_from(state.failures.len()).is_ok_and(|failures| failures >= rules.count) {
+    let counted = state.failures.len() - state.failures.partition_point(|failure| *failure < from);
+    if rules.count > 0 && u32::try_from(counted).is_ok_and(|counted| counted >= rules.count) {
         state.lock = state.failures.last().map(|last| Lock::Since(*last));
     }
     if !rules.min_delay.is_zero() {
-        let until = at.after(rules.delay_after(state.failures.len()));
+        let until = at.after(rules.delay_after(counted));
         state.delayed_until = state.delayed_until.max(Some(until));
     }
     true

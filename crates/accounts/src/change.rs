@@ -84,6 +84,8 @@ pub struct LockRules {
     pub min_delay: Duration,
     /// `pwdMaxDelay`; a delay does not grow when this is less than `min_delay`.
     pub max_delay: Duration,
+    /// `pwdMaxRecordedFailure`: so many failures are kept, also those that no longer count; 0: those that count.
+    pub recorded: u32,
 }
 
 /// Failures that are kept for the sake of a growing delay, where no number of them locks the account.
@@ -93,13 +95,17 @@ impl LockRules {
     /// Whether wrong passwords are counted at all.
     #[must_use]
     pub fn count_failures(&self) -> bool {
-        self.count > 0 || !self.min_delay.is_zero()
+        self.count > 0 || self.recorded > 0 || !self.min_delay.is_zero()
     }
 
     /// How many failures are kept at most.
     pub(crate) fn failures_kept(&self) -> usize {
-        let most = if self.count > 0 { self.count } else { DELAY_FAILURES_MAX };
-        usize::try_from(most).unwrap_or(usize::MAX)
+        let least = match self.count {
+            0 if self.recorded > 0 => 1,
+            0 => DELAY_FAILURES_MAX,
+            count => count,
+        };
+        usize::try_from(least.max(self.recorded)).unwrap_or(usize::MAX)
     }
 
     /// How long binds are refused after so many failures.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use password::Scheme;
+use password::{Scheme, StoredScheme};
 
 use crate::change::LockRules;
 use crate::generator::PasswordGenerator;
@@ -21,7 +21,7 @@ pub struct PasswordPolicy {
     /// How new passwords are stored: one value for each.
     pub default_schemes: Vec<Scheme>,
     /// Values of these schemes are stored anew, by the default schemes, after a successful bind with them.
-    pub deprecated_schemes: Vec<Scheme>,
+    pub deprecated_schemes: Vec<StoredScheme>,
     /// Users may change their own password.
     pub allow_user_password_changes: bool,
     /// A user must give the current password to change it (`pwdSafeModify`).
@@ -68,6 +68,8 @@ pub struct PasswordPolicy {
     pub min_delay: Duration,
     /// … but never longer than this (`pwdMaxDelay`); less than `min_delay`: the delay does not grow.
     pub max_delay: Duration,
+    /// So many times of wrong passwords are kept, if it is more than lock the account (`pwdMaxRecordedFailure`).
+    pub recorded_failures: u32,
     /// Passwords set before this moment have expired since it.
     pub require_change_by_time: Option<Moment>,
     /// What is kept of the last successful bind.
@@ -127,6 +129,7 @@ impl PasswordPolicy {
             expiration: self.lockout_failure_expiration_interval,
             min_delay: self.min_delay,
             max_delay: self.max_delay,
+            recorded: self.recorded_failures,
         }
     }
 }
@@ -175,6 +178,7 @@ impl Default for PasswordPolicy {
             lockout_failure_expiration_interval: Duration::ZERO,
             min_delay: Duration::ZERO,
             max_delay: Duration::ZERO,
+            recorded_failures: 0,
             require_change_by_time: None,
             last_login: None,
             idle_lockout_interval: Duration::ZERO,

@@ -343,6 +343,27 @@ fn the_last_login_is_written_once_in_its_precision() {
     assert_eq!(bind(&coarse, &state, 2 * HOUR).changes.len(), 1, "another day");
 }
 
+/// `pwdMaxRecordedFailure`: failures that no longer count are kept, and failures that lock nobody.
+#[test]
+fn as_many_failures_are_kept_as_the_policy_says() {
+    let kept = |policy: &PasswordPolicy, seconds: &[u64]| {
+        let mut state = state();
+        for second in seconds {
+            apply_change(&mut state, &StateChange::CountFailure { at: at(*second), rules: policy.lock_rules() });
+        }
+        (state.failures, state.lock.is_some())
+    };
+    let ats = |seconds: &[u64]| seconds.iter().map(|second| at(*second)).collect::<Vec<_>>();
+    let short = PasswordPolicy { lockout_failure_expiration_interval: span(10), ..lockout() };
+    let recording = PasswordPolicy { recorded_failures: 4, ..short.clone() };
+    assert_eq!(kept(&short, &[1, 20, 40, 60, 80]), (ats(&[80]), false));
+    assert_eq!(kept(&recording, &[1, 20, 40, 60, 80]), (ats(&[20, 40, 60, 80]), false), "four, of which one counts");
+    assert_eq!(kept(&recording, &[1, 20, 41, 42, 43]), (ats(&[20, 41, 42, 43]), true));
+    let only_recording = PasswordPolicy { lockout_failure_count: 0, ..recording };
+    assert_eq!(kept(&only_recording, &[1, 2, 3, 4, 5]), (ats(&[2, 3, 4, 5]), false));
+    assert_eq!(kept(&PasswordPolicy { lockout_failure_count: 0, ..short }, &[1, 2]), (vec![], false));
+}
+
 proptest! {
     /// However failures and right passwords of parallel binds are mixed, an account has at most as many failures as
     /// lock it, all different and in order, and it is locked if and only if they are as many.

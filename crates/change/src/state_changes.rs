@@ -3,6 +3,7 @@
 //! ```text
 //! account…   entry id · entryUUID 16 bytes · changes · change…
 //! change     1 · time · count · duration · expiration · shortest delay · longest delay      a wrong password
+//!            8 · the same · failures that are kept                                          of which so many are kept
 //!            2 · time                                                                       a right one
 //!            3 · time                                                                       a grace login
 //!            4 · time                                                                       a warning
@@ -74,10 +75,13 @@ fn put_change(out: &mut Vec<u8>, change: &StateChange) {
     };
     match change {
         StateChange::CountFailure { at, rules } => {
-            head(1, at);
+            head(if rules.recorded == 0 { 1 } else { 8 }, at);
             varint::put(out, u64::from(rules.count));
             for span in [rules.duration, rules.expiration, rules.min_delay, rules.max_delay] {
                 varint::put(out, u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+            }
+            if rules.recorded > 0 {
+                varint::put(out, u64::from(rules.recorded));
             }
         }
         StateChange::ClearFailures { at } => head(2, at),
@@ -138,11 +142,13 @@ fn take_change(rest: &mut &[u8]) -> Option<StateChange> {
 fn take_timed(kind: u8, rest: &mut &[u8]) -> Option<StateChange> {
     let at = Moment(varint::take(rest)?);
     Some(match kind {
-        1 => {
+        1 | 8 => {
             let count = u32::try_from(varint::take(rest)?).ok()?;
             let mut span = || varint::take(rest).map(Duration::from_millis);
             let (duration, expiration, min_delay, max_delay) = (span()?, span()?, span()?, span()?);
-            StateChange::CountFailure { at, rules: LockRules { count, duration, expiration, min_delay, max_delay } }
+            let recorded = if kind == 8 { u32::try_from(varint::take(rest)?).ok()? } else { 0 };
+            let rules = LockRules { count, duration, expiration, min_delay, max_delay, recorded };
+            StateChange::CountFailure { at, rules }
         }
         2 => StateChange::ClearFailures { at },
         3 => StateChange::UseGrace { at },
@@ -170,13 +176,14 @@ mod tests {
     fn change() -> impl Strategy<Value = StateChange> {
         let at = || any::<u64>().prop_map(Moment);
         let span = || any::<u64>().prop_map(Duration::from_millis);
-        let rules = (any::<u32>(), span(), span(), span(), span()).prop_map(
-            |(count, duration, expiration, min_delay, max_delay)| LockRules {
+        let rules = (any::<u32>(), span(), span(), span(), span(), 0..3_u32).prop_map(
+            |(count, duration, expiration, min_delay, max_delay, recorded)| LockRules {
                 count,
                 duration,
                 expiration,
                 min_delay,
                 max_delay,
+                recorded,
             },
         );
         let bytes = || vec(any::<u8>(), 0..40);

@@ -16,7 +16,7 @@ use crate::instance::Instance;
 use crate::load::objects;
 use crate::notification::{self, MailServer, NotificationHandler};
 use crate::object::Object;
-use crate::password_policy::{self, Policies};
+use crate::password_policy::{self, PasswordValidator, Policies};
 use crate::plugin::{PluginConfig, plugins, plugins_text};
 use crate::read;
 use crate::sasl_handler::{self, CertificateMapper, SaslHandler};
@@ -61,6 +61,8 @@ pub struct Config {
     pub default_policy: Arc<PasswordPolicy>,
     /// The other `[password-policy.*]`
     pub other_policies: Vec<Arc<PasswordPolicy>>,
+    /// `[password-validator.*]`
+    pub password_validators: Vec<PasswordValidator>,
     /// `[password-storage-scheme.*]`: what new passwords cost.
     pub password_parameters: Parameters,
     /// `key-file` of `[password-storage-scheme.*]`
@@ -161,6 +163,7 @@ impl Config {
             imported_passwords: storage_scheme::imported_passwords(objects),
             default_policy: policies.default,
             other_policies: policies.others,
+            password_validators: policies.validators,
             notification_handlers: of("account-status-notification-handler")
                 .map(|object| notification::read_handler(object, directory))
                 .collect(),

@@ -55,6 +55,7 @@ pub use instance::Instance;
 pub use mask::AddressMask;
 pub use notification::{MailHandler, MailServer, NotificationHandler, NotificationWay, WebhookHandler};
 pub use object::{Object, Setting};
+pub use password_policy::PasswordValidator;
 pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
 pub use privileges::PRIVILEGES;
 pub use reference::reference_manual;

@@ -13,7 +13,7 @@ use accounts::{
     AttributeValueRule, BreachList, CharacterSet, CharacterSets, Dictionary, DictionaryRule, LastLogin, Moment,
     PasswordGenerator, PasswordPolicy, QualityRule, StateUpdateFailure, TimeFormat, ValidatorRule,
 };
-use password::Scheme;
+use password::{Scheme, StoredScheme};
 use schema::rule::generalized_time_ms;
 
 use crate::declarations::class;
@@ -32,6 +32,16 @@ const DICTIONARY_BYTES_MAX: u64 = 64 << 20;
 pub(crate) struct Policies {
     pub default: Arc<PasswordPolicy>,
     pub others: Vec<Arc<PasswordPolicy>>,
+    pub validators: Vec<PasswordValidator>,
+}
+
+/// A validator, which policies that are entries name, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PasswordValidator {
+    /// Its distinguished name.
+    pub dn: String,
+    /// None: it is not enabled.
+    pub rule: Option<ValidatorRule>,
 }
 
 /// What is not valid, and where that stands.
@@ -76,7 +86,12 @@ pub(crate) fn policies(objects: &[Object], instance: &Path) -> Result<Policies, 
     let name = named.map_or_else(|| DEFAULT_PASSWORD_POLICY.to_owned(), |name| name.to_string());
     let at = all.iter().position(|(known, _)| *known == name);
     let default = at.map_or_else(|| Arc::new(shipped(instance)), |at| all.remove(at).1);
-    Ok(Policies { default, others: all.into_iter().map(|(_, policy)| policy).collect() })
+    let others = all.into_iter().map(|(_, policy)| policy).collect();
+    let validator = |(name, rule): (&str, _)| {
+        let dn = format!("cn={},cn=Password Validators,cn=config", escaped(name));
+        PasswordValidator { dn, rule }
+    };
+    Ok(Policies { default, others, validators: rules.into_iter().map(validator).collect() })
 }
 
 /// The default policy where the file has none: all defaults.
@@ -94,7 +109,14 @@ fn policy(get: &Get<'_>, name: &str, faults: &mut Vec<Fault>) -> PasswordPolicy 
     let count = |name: &str| u32::try_from(get.number(name)).unwrap_or(u32::MAX);
     let policy = PasswordPolicy {
         dn: format!("cn={},cn=Password Policies,cn=config", escaped(name)),
+        password_attribute: get.text("password-attribute"),
         default_schemes: schemes("default-password-storage-scheme"),
+        deprecated_schemes: get
+            .texts("deprecated-password-storage-scheme")
+            .iter()
+            .filter_map(|scheme| StoredScheme::from_name(scheme))
+            .collect(),
+        remember_verified_binds: get.boolean("remember-verified-binds"),
         allow_user_password_changes: get.boolean("allow-user-password-changes"),
         password_change_requires_current_password: get.boolean("password-change-requires-current-password"),
         skip_validation_for_administrators: get.boolean("skip-validation-for-administrators"),
@@ -157,6 +179,11 @@ fn check_together(get: &Get<'_>, policy: &PasswordPolicy, faults: &mut Vec<Fault
         let text = "locks idle accounts (idle-lockout-interval), but does not keep when they were used: set \
                     last-login-time-attribute";
         fault("idle-lockout-interval", text);
+    }
+    let is_new = |old: &StoredScheme| policy.default_schemes.iter().any(|new| StoredScheme::New(*new) == *old);
+    if policy.deprecated_schemes.iter().any(is_new) {
+        let text = "stores new passwords by a scheme that it calls deprecated: take it out of one of the lists";
+        fault("deprecated-password-storage-scheme", text);
     }
     if !policy.max_delay.is_zero() && policy.max_delay < policy.min_delay {
         fault("failure-delay-max", "has a failure-delay-max that is shorter than its failure-delay");

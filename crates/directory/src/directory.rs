@@ -13,7 +13,7 @@ use schema::Schema;
 use store::StoreError;
 
 use crate::access_settings::LOCAL_ADMINISTRATOR;
-use crate::account::StateWriter;
+use crate::account::{Reencoder, StateWriter};
 use crate::bind::{Decoy, RememberedBinds};
 use crate::default_referral::DefaultReferral;
 use crate::identity_mappers::IdentityMappers;
@@ -77,6 +77,7 @@ pub struct Directory {
     pub(crate) guesses: Arc<Guesses>,
     /// What binds change in accounts, on its way.
     pub(crate) states: StateWriter,
+    pub(crate) reencoder: Reencoder,
     /// For binds as nobody.
     pub(crate) decoy: Decoy,
     /// Binds that were verified a moment ago.
@@ -225,7 +226,8 @@ impl MonitorSource for Directory {
         told.push(self.updates.references.monitor_entry(&self.backends));
         told.push(self.updates.intake().monitor_entry());
         told.extend(self.updates.dynamic.monitor_entry());
-        told.push(self.states.monitor_entry().with("guesses-in-flight", self.guesses.in_flight()));
+        let states = self.reencoder.tell(self.states.monitor_entry());
+        told.push(states.with("guesses-in-flight", self.guesses.in_flight()));
         told.push(self.remembered.monitor_entry());
         told.push(self.history.monitor_entry());
         told.push(self.watches.monitor_entry());

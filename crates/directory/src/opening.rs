@@ -12,7 +12,7 @@ use store::BackendOptions;
 use store::index::IndexConfigs;
 
 use crate::access_settings::access_settings;
-use crate::account::StateWriter;
+use crate::account::{Reencoder, StateWriter};
 use crate::bind::{Decoy, RememberedBinds};
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
@@ -154,6 +154,7 @@ fn assembled(
     let updates = UpdateState::new(config);
     let intake = Arc::clone(updates.intake());
     let states = StateWriter::new(Arc::clone(&backends), Box::new(move || intake.next_csn()));
+    let reencoder = Reencoder::new(states.clone());
     Ok(Directory {
         shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
         reading: ReadContext { backends: Arc::clone(&backends), groups, computed, policies },
@@ -162,6 +163,7 @@ fn assembled(
         shadow: Shadow::new(backends.len()),
         updates,
         states,
+        reencoder,
         index_work: IndexWork::default(),
         sasl: ArcSwap::from_pointee(SaslSettings::new(config, &facts.schema)?),
         identity_mappers: ArcSwap::from_pointee(IdentityMappers::new(config, &facts.schema)?),

@@ -110,6 +110,7 @@ impl Directory {
             decoy: &self.decoy,
             parameters: &self.updates.password_parameters,
             remembered: &self.remembered,
+            reencoder: &self.reencoder,
         }
     }
 

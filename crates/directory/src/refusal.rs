@@ -69,6 +69,9 @@ ldap::refusals! {
         NoPasswordPolicy { value: String } = ResultCode::CONSTRAINT_VIOLATION,
             "\"{value}\" is no password policy: ds-pwp-password-policy-dn has the name of one of the configuration \
             (cn=NAME,cn=Password Policies,cn=config) or of an entry of the class pwdPolicy";
+        NoPasswordValidator { value: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "\"{value}\" is no password validator: ds-cfg-password-validator has the name of one of the configuration \
+            (cn=NAME,cn=Password Validators,cn=config)";
         UpdatesOff = ResultCode::UNWILLING_TO_PERFORM,
             "Updates are switched off (writability-mode in pando.toml)";
         MadeRequest { problem: String } = ResultCode::PROTOCOL_ERROR, "The request is malformed: {problem}";

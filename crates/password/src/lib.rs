@@ -27,6 +27,7 @@ mod same;
 mod scheme;
 mod scram;
 mod scrypt_value;
+mod stored_scheme;
 mod verify;
 
 #[cfg(test)]
@@ -41,4 +42,5 @@ pub use limits::PASSWORD_BYTES_MAX;
 pub use parameters::{BCRYPT_COSTS, CryptAlgorithm, ParameterError, Parameters, SCRAM_ITERATIONS_MIN};
 pub use scheme::Scheme;
 pub use scram::{ScramHash, ScramKeys, prepare};
+pub use stored_scheme::StoredScheme;
 pub use verify::{clear_text, is_encoded, is_slow, scheme_of, scram_keys, unverifiable, verify};

@@ -6,7 +6,6 @@
 
 use std::cell::RefCell;
 
-use accounts::PasswordPolicy;
 use schema::check::{AttributeKey, CheckError, Checker, ClassSet, EntryAttributes, Requirement};
 use schema::instruction::check_target;
 use schema::{NormalizedDn, Schema, TypeIndex};
@@ -22,7 +21,7 @@ use query::class_flags::ClassFlags;
 use query::entry::{DnParts, EntryView};
 use query::error::shown;
 use query::facts::Facts;
-use query::policies::written;
+use query::policies::{Over, written};
 
 /// Entries of which [`judge_definition`] has something to say.
 pub(super) const JUDGED: ClassFlags = ClassFlags::DEFINITION.with(ClassFlags::PASSWORD_POLICY);
@@ -138,7 +137,7 @@ pub(super) fn judge_definition(work: &Work<'_, '_>, id: EntryId) -> Result<(), A
     if work.facts.class_flags(record.object_classes()).has(ClassFlags::PASSWORD_POLICY) {
         let name = NormalizedDn::parse(&work.facts.schema, dn.as_bytes()).unwrap_or_default();
         let entry = EntryView { id, record, dn: DnParts::whole(dn.as_bytes()), source: &view };
-        let policy = written(&work.facts, &entry, &dn, &name, &PasswordPolicy::default());
+        let policy = written(&work.facts, &entry, (&dn, &name), Over::Nothing);
         if let Some(problem) = policy.problems.into_iter().next() {
             return Err(Refusal::PasswordPolicy { problem }.into());
         }

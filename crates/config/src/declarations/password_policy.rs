@@ -1,7 +1,7 @@
 //! `[password-policy.NAME]`, `[password-validator.NAME]`, `[password-generator.NAME]`: rules for passwords, and for the
 //! accounts that have them.
 
-use super::shared::{COUNT, PASSWORD_SCHEMES, POSITIVE, single};
+use super::shared::{COUNT, PASSWORD_SCHEMES, POSITIVE, STORED_SCHEMES, single};
 use crate::declare::{Applier, Class, Property, Variant, property};
 use crate::syntax::Syntax;
 use crate::units::Unit;
@@ -20,6 +20,13 @@ pub(super) static PASSWORD_POLICY: Class = Class {
         "",
         &[
             live(
+                "password-attribute",
+                "PasswordPolicy.password_attribute",
+                Syntax::Choice(&["userPassword", "2.5.4.35"]),
+                "Where passwords are. There is one place only; keys for SCRAM are values of it, too.",
+            )
+            .default(&["userPassword"]),
+            live(
                 "default-password-storage-scheme",
                 "PasswordPolicy.default_schemes",
                 Syntax::Choice(&PASSWORD_SCHEMES),
@@ -28,6 +35,23 @@ pub(super) static PASSWORD_POLICY: Class = Class {
             )
             .default(&["Salted SHA-512"])
             .multi(),
+            live(
+                "deprecated-password-storage-scheme",
+                "PasswordPolicy.deprecated_schemes",
+                Syntax::Choice(&STORED_SCHEMES),
+                "Values of these schemes are stored anew, by the default schemes, after a bind with the right \
+             password: at most 20 a second, which no bind waits for.",
+            )
+            .absent("Stored values stay as they are.")
+            .multi(),
+            live(
+                "remember-verified-binds",
+                "PasswordPolicy.remember_verified_binds",
+                Syntax::Boolean,
+                "A right password whose check is slow is remembered for five minutes at most, in memory and in a \
+             form that cannot be read; whatever the policy says is still applied to each bind.",
+            )
+            .default(&["true"]),
             property(
                 "account-status-notification-handler",
                 "PasswordPolicy.notification_handlers",

@@ -41,6 +41,18 @@ pub(super) const PASSWORD_SCHEMES: [&str; 22] = [
     "SCRAM-SHA-512",
 ];
 
+/// Those that stored values can have, which are told from others and verified; the same test compares.
+pub(super) const STORED_SCHEMES: [&str; 29] = {
+    let verified_only = ["3DES", "AES", "Blowfish", "RC4", "MD5-CRYPT", "SCRYPT", "NS-MTA-MD5"];
+    let (mut all, mut at) = ([""; 29], 0);
+    while at < all.len() {
+        let new = PASSWORD_SCHEMES.len();
+        all[at] = if at < new { PASSWORD_SCHEMES[at] } else { verified_only[at - new] };
+        at += 1;
+    }
+    all
+};
+
 /// The only kind of object in its class.
 pub(super) const fn single(help: &'static str, properties: &'static [Property]) -> Variant {
     Variant { type_name: "", help, properties }

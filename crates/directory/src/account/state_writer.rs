@@ -35,6 +35,7 @@ const KEPT_MAX: usize = 1 << 14;
 pub(crate) type NextCsn = Box<dyn Fn() -> Csn + Send + Sync>;
 
 /// See the module.
+#[derive(Clone)]
 pub(crate) struct StateWriter {
     shared: Arc<Shared>,
 }

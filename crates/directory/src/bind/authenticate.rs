@@ -46,7 +46,7 @@ impl BindContext<'_> {
         match clear {
             Some(clear) if attempt.claimed.is_slow() => {
                 let verification = match self.remembered(&attempt.claimed, clear) {
-                    Remembered::Right => return self.conclude(attempt, true),
+                    Remembered::Right => return self.conclude_clear(attempt, clear, true),
                     Remembered::Verify(verification) => verification,
                 };
                 let clear = Zeroizing::new(clear.to_vec());
@@ -54,7 +54,7 @@ impl BindContext<'_> {
             }
             Some(clear) => {
                 let is_right = is_password(&attempt.claimed.passwords, clear);
-                self.conclude(attempt, is_right)
+                self.conclude_clear(attempt, clear, is_right)
             }
             None => self.conclude(attempt, is_right),
         }
@@ -95,7 +95,7 @@ impl BindContext<'_> {
     }
 
     /// What follows from a proof that was judged.
-    fn conclude(&self, attempt: Attempt, is_right: bool) -> BindStep {
+    pub(super) fn conclude(&self, attempt: Attempt, is_right: bool) -> BindStep {
         let Judged { claimed, via, wrong } = self.judge(attempt, is_right);
         let Some(Wrong { failure, write }) = wrong else {
             return self.conclude_right(claimed, &via, Proof::Password);
@@ -206,17 +206,20 @@ impl HashJob {
 
     /// Checks the password; takes as long as the stored value's cost says.
     pub(crate) fn run_in(self, context: &BindContext<'_>) -> BindStep {
-        let HashJob { mut attempt, clear, verification } = self;
+        let HashJob { attempt, clear, verification } = self;
         let is_right = is_password(&attempt.claimed.passwords, &clear);
         if let Some(verification) = verification {
             verification.end(is_right, Instant::now());
         }
         // Much can have happened to the account meanwhile.
-        let passwords = std::mem::take(&mut attempt.claimed.passwords);
+        let passwords = attempt.claimed.passwords.clone();
         match context.renew(attempt.claimed) {
             Ok(claimed) => {
-                let is_same = claimed.passwords.is_empty() || claimed.passwords == passwords;
-                context.conclude(Attempt { claimed, ..attempt }, is_right && is_same)
+                let attempt = Attempt { claimed, ..attempt };
+                let is_same = attempt.claimed.passwords == passwords;
+                // They may have got another form of the same password.
+                let is_right = if is_same { is_right } else { is_password(&attempt.claimed.passwords, &clear) };
+                context.conclude_clear(attempt, &clear, is_right)
             }
             Err(error) => *context.failed_to_read(&error),
         }

@@ -22,7 +22,7 @@ use super::claimed::{Claimed, Found, Who};
 use super::decoy::Decoy;
 use super::done::BindFailure;
 use super::remembered::RememberedBinds;
-use crate::account::StateWriter;
+use crate::account::{Reencoder, StateWriter};
 use crate::in_force::InForce;
 use crate::root_users::RootUsers;
 
@@ -41,6 +41,7 @@ pub(crate) struct BindContext<'d> {
     /// What new passwords cost.
     pub(crate) parameters: &'d ArcSwap<Parameters>,
     pub(crate) remembered: &'d RememberedBinds,
+    pub(crate) reencoder: &'d Reencoder,
 }
 
 impl BindContext<'_> {

@@ -14,6 +14,7 @@
 //! | `remembered` | binds that were verified a moment ago |
 //! | `authenticate` | the path |
 //! | `comparison` | the same for passwords that come with other requests |
+//! | `reencoding` | passwords in deprecated schemes, after it |
 //! | `step` | where a bind is: decided, waiting for a slow hash, waiting for the disk |
 //! | `done` | how it ended |
 
@@ -23,6 +24,7 @@ mod comparison;
 mod context;
 mod decoy;
 mod done;
+mod reencoding;
 mod remembered;
 mod simple;
 mod step;

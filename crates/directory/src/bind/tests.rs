@@ -9,7 +9,7 @@ use ldap::controls::PasswordPolicyResponse;
 use ldap::oids::control;
 use ldap::{ControlBuf, Message, ModifyOperation, Operation, ResultCode, client};
 
-use password::{Parameters, Scheme};
+use password::{Parameters, Scheme, StoredScheme};
 
 use super::{BindDone, BindFailure, BindStep};
 use crate::directory::Directory;
@@ -248,4 +248,28 @@ fn a_slow_hash_is_verified_once() {
     assert_eq!(told(&bind(&bed, ANN, "second one")), GOOD);
     bed.modify(ANN, &[(ModifyOperation::Replace, "ds-pwp-account-disabled", "TRUE")]);
     assert_eq!(told(&bind(&bed, ANN, "second one")), WRONG);
+}
+
+/// What is stored in a deprecated scheme is stored anew, and nothing else of the entry changes; sessions go on.
+#[test]
+fn a_password_in_a_deprecated_scheme_is_stored_anew() {
+    let deprecated_schemes = vec![StoredScheme::New(Scheme::Clear), StoredScheme::New(Scheme::Pbkdf2)];
+    let bed = with(PasswordPolicy { deprecated_schemes, ..three() });
+    let stamps = || ["modifyTimestamp", "modifiersName", "pwdChangedTime", "pwdHistory"].map(|it| bed.values(BEN, it));
+    let is_new = || bed.values(BEN, "userPassword").iter().all(|stored| stored.starts_with("{SSHA512}"));
+    let before = stamps();
+    assert_eq!(told(&bind(&bed, BEN, "guess")), WRONG);
+    assert_eq!(bed.values(BEN, "userPassword"), ["{CLEAR}benben"], "a wrong password changes nothing");
+    let session = bind(&bed, BEN, "benben").bound;
+    bed.wait_for(is_new);
+    assert_eq!((stamps(), bed.values(BEN, "userPassword").len()), (before, 1));
+    assert!(session.standing.is_in_doubt(&bed.directory.reading), "the entry was written");
+    assert_eq!(told(&bind(&bed, BEN, "benben")), GOOD);
+    // A bind that began with the old form ends with the new one.
+    let slow = password::encode_random(Scheme::Pbkdf2, &Parameters::default(), b"benben").unwrap();
+    bed.replace(BEN, "userPassword", &String::from_utf8(slow).unwrap()).ok();
+    let (first, second) = (step(&bed.directory, BEN, "benben"), step(&bed.directory, BEN, "benben"));
+    assert_eq!(told(&ended(&bed.directory, first)), GOOD);
+    bed.wait_for(is_new);
+    assert_eq!(told(&ended(&bed.directory, second)), GOOD);
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use access::account_policy::PolicyFinder;
 use accounts::second_factor::Tokens;
-use accounts::{AccountState, LastLogin, Lock, Moment, PasswordPolicy, TimeFormat, ValidatorRule};
+use accounts::{AccountState, LastLogin, Lock, Moment, PasswordPolicy, QualityCheck, TimeFormat, ValidatorRule};
 use config::{
-    Applier, Config, ConflictBehavior, GivenTo, VirtualAttributeConfig, VirtualAttributeKind, default_indexes,
+    Applier, Config, ConflictBehavior, GivenTo, PasswordValidator, VirtualAttributeConfig, VirtualAttributeKind,
+    default_indexes,
 };
 use ldap::{ControlBuf, Message, ModifyOperation, ResultCode};
 use query::backend::BackendIndex;
@@ -176,6 +177,106 @@ fn a_policy_that_contradicts_itself_is_refused() {
     let policy = policy(&it, &format!("uid=ann,{BASE}"));
     assert_eq!((policy.min_password_age, policy.lockout_failure_count), (Duration::ZERO, 4));
     assert_eq!(policy.validators, [ValidatorRule::Length { min: 9, max: 0 }]);
+}
+
+/// Every attribute that an entry of the class `pwdPolicy` can have does something.
+#[test]
+fn every_attribute_of_a_policy_has_an_effect() {
+    type Effect = (&'static str, &'static str, fn(&mut PasswordPolicy));
+    let effects: [Effect; 20] = [
+        ("pwdMinAge", "9", |it| it.min_password_age = Duration::from_secs(9)),
+        ("pwdMaxAge", "864009", |it| it.max_password_age = Duration::from_secs(864_009)),
+        ("pwdInHistory", "9", |it| it.password_history_count = 9),
+        ("pwdCheckQuality", "0", |it| it.quality_check = QualityCheck::Never),
+        ("pwdMinLength", "9", |it| it.validators = vec![ValidatorRule::Length { min: 9, max: 0 }]),
+        ("pwdMaxLength", "9", |it| it.validators = vec![ValidatorRule::Length { min: 0, max: 9 }]),
+        ("pwdExpireWarning", "9", |it| it.password_expiration_warning_interval = Duration::from_secs(9)),
+        ("pwdGraceAuthNLimit", "9", |it| it.grace_login_count = 9),
+        ("pwdGraceExpiry", "9", |it| it.grace_login_interval = Duration::from_secs(9)),
+        ("pwdLockout", "FALSE", |it| it.lockout_failure_count = 0),
+        ("pwdLockoutDuration", "9", |it| it.lockout_duration = Duration::from_secs(9)),
+        ("pwdMaxFailure", "9", |it| it.lockout_failure_count = 9),
+        ("pwdFailureCountInterval", "9", |it| it.lockout_failure_expiration_interval = Duration::from_secs(9)),
+        ("pwdMaxRecordedFailure", "9", |it| it.recorded_failures = 9),
+        ("pwdMustChange", "TRUE", |it| it.force_change_on_reset = true),
+        ("pwdAllowUserChange", "FALSE", |it| it.allow_user_password_changes = false),
+        ("pwdSafeModify", "TRUE", |it| it.password_change_requires_current_password = true),
+        ("pwdMinDelay", "9", |it| it.min_delay = Duration::from_secs(9)),
+        ("pwdMaxDelay", "9", |it| it.max_delay = Duration::from_secs(9)),
+        ("pwdMaxIdle", "9", |it| {
+            it.idle_lockout_interval = Duration::from_secs(9);
+            it.last_login = Some(LastLogin {
+                attribute: "pwdLastSuccess".to_owned(),
+                format: None,
+                previous_formats: Vec::new(),
+                precision: Duration::from_millis(900),
+            });
+        }),
+    ];
+    let it = Fixture::with(&[BASE], default_indexes(), &ldif("{}", ""), |config| {
+        config.default_policy = Arc::new(PasswordPolicy { lockout_failure_count: 4, ..PasswordPolicy::default() });
+    });
+    let (strict, ann) = (format!("cn=strict,{BASE}"), format!("uid=ann,{BASE}"));
+    let schema = it.directory.schema();
+    let class = schema.object_class(b"pwdPolicy").unwrap();
+    let name = |index: &schema::TypeIndex| schema.attribute_by_index(*index).unwrap().name().to_owned();
+    let mut all: Vec<String> = class.must.iter().chain(class.may.iter()).map(name).collect();
+    all.retain(|name| !matches!(name.as_str(), "objectClass" | "pwdAttribute"));
+    let mut tested: Vec<&str> = effects.iter().map(|effect| effect.0).collect();
+    all.sort_unstable();
+    tested.sort_unstable();
+    assert_eq!(all, tested, "pwdAttribute is refused if it is not userPassword (another test)");
+    let before = policy(&it, &ann);
+    for (attribute, value, change) in effects {
+        let mut expected = PasswordPolicy::clone(&before);
+        change(&mut expected);
+        assert_ne!(expected, *before, "{attribute}");
+        modify(&it, &strict, ModifyOperation::Add, attribute, value);
+        assert_eq!(*policy(&it, &ann), expected, "{attribute}");
+        modify(&it, &strict, ModifyOperation::Delete, attribute, value);
+    }
+    assert_eq!(policy(&it, &ann), before);
+}
+
+/// OpenDJ's class `pwdValidatorPolicy`: validators of the configuration, by name.
+#[test]
+fn a_policy_that_is_an_entry_names_validators() {
+    let named = |name: &str| format!("cn={name},cn=Password Validators,cn=config");
+    let rules = [
+        ("long", Some(ValidatorRule::Length { min: 12, max: 0 })),
+        ("varied", Some(ValidatorRule::UniqueCharacters { min: 7, case_sensitive: false })),
+        ("off", None),
+    ];
+    let validators = rules.clone().map(|(name, rule)| PasswordValidator { dn: named(name), rule });
+    let says = format!(
+        "objectClass: pwdValidatorPolicy\nds-cfg-password-validator: {}\nds-cfg-password-validator: {}\n",
+        named("LONG").replace(",cn", ", CN"),
+        named("gone"),
+    );
+    let it = Fixture::with(&[BASE], default_indexes(), &ldif("{}", &says), |config| {
+        let validators_of_default = vec![ValidatorRule::Similarity { min_difference: 3 }];
+        config.default_policy =
+            Arc::new(PasswordPolicy { validators: validators_of_default, ..PasswordPolicy::default() });
+        config.password_validators = validators.to_vec();
+    });
+    let (strict, ann) = (format!("cn=strict,{BASE}"), format!("uid=ann,{BASE}"));
+    let rule = |at: usize| rules[at].1.clone().unwrap();
+    assert_eq!(policy(&it, &ann).validators, [rule(0)], "instead of those of the default; one that is gone is none");
+    let change = |operation, value: &str| {
+        let bytes = modify_message(&strict, &[(operation, "ds-cfg-password-validator", value)], &[]);
+        it.try_update(&Message::decode(&bytes).unwrap())
+    };
+    let refused = change(ModifyOperation::Add, &named("none"));
+    assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
+    assert!(refused.message.starts_with(&format!("\"{}\" is no password validator: ", named("none"))));
+    for (operation, name, left) in
+        [(ModifyOperation::Add, "varied", vec![rule(0), rule(1)]), (ModifyOperation::Replace, "off", vec![])]
+    {
+        assert_eq!(change(operation, &named(name)).code, ResultCode::SUCCESS, "{name}");
+        assert_eq!(policy(&it, &ann).validators, left, "{name}");
+    }
+    modify(&it, &strict, ModifyOperation::Replace, "pwdMinLength", "8");
+    assert_eq!(policy(&it, &ann).validators, [ValidatorRule::Length { min: 8, max: 0 }]);
 }
 
 /// What is in force shows, and entries are found by it; who stores a value of the same name shows it to nobody.

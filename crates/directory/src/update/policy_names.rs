@@ -1,8 +1,8 @@
-//! Names of password policies that come with an update: one that is none is refused, since its account would have
-//! another policy than somebody thinks.
+//! Names of password policies and validators that come with an update: one that is none is refused, since its account
+//! would have another policy, or its policy other rules, than somebody thinks.
 //!
-//! Here and not in `apply`: policies are in the configuration and in other backends too. A policy that goes later means
-//! the default, which the log is told when it is met.
+//! Here and not in `apply`: they are in the configuration, policies in other backends too. A policy that goes later
+//! means the default, a validator that goes no rule, which the log is told when it is met.
 
 use std::sync::Arc;
 
@@ -14,18 +14,16 @@ use schema::NormalizedDn;
 use super::context::UpdateContext;
 use crate::refusal::Refusal;
 
-/// Refuses values of `ds-pwp-password-policy-dn` that name no policy.
+/// Refuses values of `ds-pwp-password-policy-dn` that name no policy, and of `ds-cfg-password-validator` that name no
+/// validator.
 pub(super) fn check(
     context: &UpdateContext<'_>,
     facts: &Arc<Facts>,
     request: &EntryRequest<'_>,
 ) -> Result<(), LdapResult> {
-    let check = |attribute: ldap::Attribute<'_>| {
-        if names_policies(facts, attribute.description) {
-            attribute.values.iter().try_for_each(|value| check_name(context, facts, value))
-        } else {
-            Ok(())
-        }
+    let check = |attribute: ldap::Attribute<'_>| match named(facts, attribute.description) {
+        Some(what) => attribute.values.iter().try_for_each(|value| check_name(context, facts, what, value)),
+        None => Ok(()),
     };
     match request {
         EntryRequest::Add(add) => add.attributes.iter().try_for_each(check),
@@ -37,19 +35,37 @@ pub(super) fn check(
     }
 }
 
-/// Other attributes cost a look at their first letter.
-fn names_policies(facts: &Facts, description: &[u8]) -> bool {
-    matches!(description.first(), Some(b'd' | b'D' | b'0'..=b'9'))
-        && facts.account.policy_dn.is_some()
-        && facts.schema.type_of_description(description).map(|known| known.index) == facts.account.policy_dn
+/// What values name.
+#[derive(Clone, Copy)]
+enum Named {
+    Policy,
+    Validator,
 }
 
-fn check_name(context: &UpdateContext<'_>, facts: &Arc<Facts>, value: &[u8]) -> Result<(), LdapResult> {
+/// Other attributes cost a look at their first letter.
+fn named(facts: &Facts, description: &[u8]) -> Option<Named> {
+    if !matches!(description.first(), Some(b'd' | b'D' | b'0'..=b'9')) {
+        return None;
+    }
+    let known = facts.schema.type_of_description(description)?;
+    match known.name() {
+        _ if Some(known.index) == facts.account.policy_dn => Some(Named::Policy),
+        "ds-cfg-password-validator" => Some(Named::Validator),
+        _ => None,
+    }
+}
+
+fn check_name(context: &UpdateContext<'_>, facts: &Arc<Facts>, what: Named, value: &[u8]) -> Result<(), LdapResult> {
     // What is no name at all is refused by its syntax.
     let Ok(name) = NormalizedDn::parse(&facts.schema, value) else { return Ok(()) };
     let policies = &context.reading.policies;
-    match policies.has(facts, context.backends, &name).map_err(|error| store_failure(&error))? {
-        true => Ok(()),
-        false => Err(Refusal::NoPasswordPolicy { value: shown(value) }.into()),
+    let is_known = match what {
+        Named::Policy => policies.has(facts, context.backends, &name).map_err(|error| store_failure(&error))?,
+        Named::Validator => policies.configured().validator(&name).is_some(),
+    };
+    match (is_known, what) {
+        (true, _) => Ok(()),
+        (false, Named::Policy) => Err(Refusal::NoPasswordPolicy { value: shown(value) }.into()),
+        (false, Named::Validator) => Err(Refusal::NoPasswordValidator { value: shown(value) }.into()),
     }
 }

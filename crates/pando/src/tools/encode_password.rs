@@ -121,15 +121,21 @@ pub fn scheme_of(name: &str) -> Result<Scheme, Failure> {
 #[cfg(test)]
 mod tests {
     use config::{Syntax, class};
+    use password::StoredScheme;
 
     use super::*;
 
     /// The configuration lists the schemes, because it knows no directory.
     #[test]
     fn the_configuration_allows_every_scheme_and_no_other() {
-        let property =
-            class("password-policy").unwrap().variants[0].property("default-password-storage-scheme").unwrap();
-        let Syntax::Choice(names) = property.syntax else { panic!("{property:?}") };
-        assert_eq!(names.to_vec(), Scheme::all().map(Scheme::config_name).collect::<Vec<_>>());
+        let names = |property: &str| {
+            let property = class("password-policy").unwrap().variants[0].property(property).unwrap();
+            let Syntax::Choice(names) = property.syntax else { panic!("{property:?}") };
+            names.to_vec()
+        };
+        let new: Vec<&str> = Scheme::all().map(Scheme::config_name).collect();
+        assert_eq!(names("default-password-storage-scheme"), new);
+        let stored: Vec<&str> = StoredScheme::all().map(StoredScheme::config_name).collect();
+        assert_eq!(names("deprecated-password-storage-scheme"), stored);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use accounts::PasswordPolicy;
-use config::Config;
+use accounts::{PasswordPolicy, ValidatorRule};
+use config::{Config, PasswordValidator};
 use schema::{NormalizedDn, Schema};
 
 use crate::configured::ConfiguredError;
@@ -13,13 +13,14 @@ use crate::configured::ConfiguredError;
 pub struct ConfiguredPolicies {
     default: Arc<PasswordPolicy>,
     all: Vec<(NormalizedDn, Arc<PasswordPolicy>)>,
+    validators: Vec<(NormalizedDn, Option<ValidatorRule>)>,
 }
 
 impl ConfiguredPolicies {
     /// Those of a configuration.
     ///
     /// # Errors
-    /// When a policy's name makes no distinguished name.
+    /// When the name of a policy or a validator makes no distinguished name.
     pub fn new(config: &Config, schema: &Schema) -> Result<ConfiguredPolicies, ConfiguredError> {
         let named = |policy: &Arc<PasswordPolicy>| {
             let bad = |_| ConfiguredError::BadDn { what: "the password policy's name", dn: policy.dn.clone() };
@@ -31,7 +32,14 @@ impl ConfiguredPolicies {
             .chain(&config.other_policies)
             .map(named)
             .collect::<Result<Vec<_>, ConfiguredError>>()?;
-        Ok(ConfiguredPolicies { default: Arc::clone(&config.default_policy), all })
+        let validator = |validator: &PasswordValidator| {
+            let bad = |_| ConfiguredError::BadDn { what: "the password validator's name", dn: validator.dn.clone() };
+            let name = NormalizedDn::parse(schema, validator.dn.as_bytes()).map_err(bad)?;
+            Ok((name, validator.rule.clone()))
+        };
+        let validators =
+            config.password_validators.iter().map(validator).collect::<Result<Vec<_>, ConfiguredError>>()?;
+        Ok(ConfiguredPolicies { default: Arc::clone(&config.default_policy), all, validators })
     }
 
     /// The policy of entries for which nothing says another.
@@ -50,5 +58,11 @@ impl ConfiguredPolicies {
     #[must_use]
     pub fn named(&self, name: &NormalizedDn) -> Option<&Arc<PasswordPolicy>> {
         self.all.iter().find(|(known, _)| known == name).map(|(_, policy)| policy)
+    }
+
+    /// The validator of that name; its rule, unless it is switched off.
+    #[must_use]
+    pub fn validator(&self, name: &NormalizedDn) -> Option<&Option<ValidatorRule>> {
+        self.validators.iter().find(|(known, _)| known == name).map(|(_, rule)| rule)
     }
 }

@@ -18,4 +18,4 @@ pub use choice::{Seen, policy_in_force};
 pub use configured::ConfiguredPolicies;
 pub use service::PolicyService;
 pub use set::{PolicyEntry, PolicySet};
-pub use written::{Written, written};
+pub use written::{Over, Written, written};

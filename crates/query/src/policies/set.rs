@@ -8,7 +8,7 @@ use schema::NormalizedDn;
 use store::{CLASS_SETS_MAX, EntryId, StoreError, View};
 
 use super::configured::ConfiguredPolicies;
-use super::written::written;
+use super::written::{Over, written};
 use crate::class_flags::ClassFlags;
 use crate::class_ids::ids_of_classes;
 use crate::computed::Reach;
@@ -129,7 +129,7 @@ impl PolicySet {
         }
         let Ok(name) = NormalizedDn::parse(&self.facts.schema, dn.as_bytes()) else { return Ok(None) };
         let entry = EntryView { id, record, dn: DnParts::whole(dn.as_bytes()), source: view };
-        let written = written(&self.facts, &entry, &dn, &name, self.configured.default_policy());
+        let written = written(&self.facts, &entry, (&dn, &name), Over::Configured(&self.configured));
         for problem in &written.problems {
             notices.warn_once(format!("The password policy \"{dn}\" is not obeyed in one thing: it {problem}"));
         }

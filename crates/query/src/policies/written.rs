@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accounts::{LastLogin, PasswordPolicy, QualityCheck, ValidatorRule};
+use schema::NormalizedDn;
 use schema::syntax::subtree::SubtreeSpecification;
-use schema::{NormalizedDn, TypeIndex};
 
+use super::configured::ConfiguredPolicies;
 use crate::class_flags::ClassFlags;
 use crate::computed::{Reach, reach_of};
 use crate::entry::EntryView;
@@ -18,6 +19,12 @@ use crate::facts::Facts;
 
 /// Draft, OpenDJ: seconds up to this; more could not be added to a time.
 const SECONDS_MAX: u64 = 2_147_483_647;
+
+/// Names of validators.
+const VALIDATORS: &str = "ds-cfg-password-validator";
+
+/// Most times of wrong passwords that are kept: they are in the entry.
+const RECORDED_MAX: u32 = 1_000;
 
 /// How often the time of the last login is written where a policy counts idle accounts and nothing says how.
 const LOGIN_PRECISION: Duration = Duration::from_secs(86_400);
@@ -33,11 +40,25 @@ pub struct Written {
     pub problems: Vec<String>,
 }
 
-/// Reads an entry of the class `pwdPolicy`, whose name is `dn`, normalized `name`.
+/// From where comes what an entry does not say.
+#[derive(Clone, Copy)]
+pub enum Over<'o> {
+    /// From the default policy; the validators that it names are in the configuration.
+    Configured(&'o ConfiguredPolicies),
+    /// It does not matter: it is only asked whether the entry is valid, without what other entries and the
+    /// configuration say.
+    Nothing,
+}
+
+/// Reads an entry of the class `pwdPolicy`, with its name and that normalized.
 #[must_use]
-pub fn written(facts: &Facts, entry: &EntryView<'_>, dn: &str, name: &NormalizedDn, over: &PasswordPolicy) -> Written {
+pub fn written(facts: &Facts, entry: &EntryView<'_>, (dn, name): (&str, &NormalizedDn), over: Over<'_>) -> Written {
     let mut reading = Reading { facts, entry, problems: Vec::new() };
-    let policy = PasswordPolicy { dn: dn.to_owned(), ..reading.policy(over) };
+    let mut policy = match over {
+        Over::Configured(configured) => reading.over(configured),
+        Over::Nothing => reading.policy(&PasswordPolicy::default()),
+    };
+    dn.clone_into(&mut policy.dn);
     let reach = if facts.class_flags(entry.record.object_classes()).has(ClassFlags::SUBENTRY) {
         let point = name.parent().unwrap_or_default();
         reading.reach(&point).map_err(|problem| reading.problems.push(problem)).ok()
@@ -54,6 +75,36 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
+    fn over(&mut self, configured: &ConfiguredPolicies) -> PasswordPolicy {
+        match self.validators(configured) {
+            None => self.policy(configured.default_policy()),
+            // Those that it names hold instead of those of the default policy; lengths that it says come to them.
+            Some(validators) => {
+                let default = PasswordPolicy::clone(configured.default_policy());
+                self.policy(&PasswordPolicy { validators, ..default })
+            }
+        }
+    }
+
+    /// The rules that the entry names (OpenDJ's class `pwdValidatorPolicy`); none if it names none.
+    fn validators(&mut self, configured: &ConfiguredPolicies) -> Option<Vec<ValidatorRule>> {
+        let names = self.values(VALIDATORS);
+        let mut rules = Vec::new();
+        for value in &names {
+            let name = NormalizedDn::parse(&self.facts.schema, value).ok();
+            match name.and_then(|name| configured.validator(&name)) {
+                Some(rule) => rules.extend(rule.clone()),
+                None => {
+                    let value = String::from_utf8_lossy(value);
+                    self.problems.push(format!(
+                        "names in {VALIDATORS} \"{value}\", which is no password validator of the configuration"
+                    ));
+                }
+            }
+        }
+        (!names.is_empty()).then_some(rules)
+    }
+
     fn policy(&mut self, over: &PasswordPolicy) -> PasswordPolicy {
         self.check_attribute();
         let mut it = over.clone();
@@ -77,6 +128,8 @@ impl Reading<'_> {
         if !locks {
             it.lockout_failure_count = 0;
         }
+        self.count("pwdMaxRecordedFailure", &mut it.recorded_failures);
+        it.recorded_failures = it.recorded_failures.min(RECORDED_MAX);
         self.quality(&mut it);
         self.check_together();
         let mut idle = Duration::ZERO;
@@ -137,6 +190,10 @@ impl Reading<'_> {
                 "has a pwdMaxAge of {max_age}, which is not more than pwdMinAge and pwdExpireWarning together: \
                  passwords could not be changed in time"
             ));
+        }
+        if recorded > u64::from(RECORDED_MAX) {
+            self.problems
+                .push(format!("has a pwdMaxRecordedFailure of {recorded}: more than {RECORDED_MAX} are not kept"));
         }
         if recorded > 0 && recorded < failures {
             self.problems.push(format!(
@@ -202,16 +259,29 @@ impl Reading<'_> {
 
     /// The only value of an attribute, or its first.
     fn value(&self, attribute: &str) -> Option<Vec<u8>> {
-        let index: TypeIndex = self.facts.schema.attribute_type(attribute.as_bytes())?.index;
-        let record = self.entry.record;
-        let descs = record.tables().by_type(index.0);
         let mut first = None;
-        let stored = record.attributes().filter(|stored| descs.contains(&stored.desc));
-        // What cannot be read shows where the entry is read for its own sake.
-        let _ = self.entry.each_value(stored, &mut |value| {
+        self.each_value(attribute, &mut |value| {
             first = Some(value.to_vec());
             ControlFlow::Break(())
         });
         first
+    }
+
+    fn values(&self, attribute: &str) -> Vec<Vec<u8>> {
+        let mut all = Vec::new();
+        self.each_value(attribute, &mut |value| {
+            all.push(value.to_vec());
+            ControlFlow::Continue(())
+        });
+        all
+    }
+
+    fn each_value(&self, attribute: &str, take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
+        let Some(known) = self.facts.schema.attribute_type(attribute.as_bytes()) else { return };
+        let record = self.entry.record;
+        let descs = record.tables().by_type(known.index.0);
+        let stored = record.attributes().filter(|stored| descs.contains(&stored.desc));
+        // What cannot be read shows where the entry is read for its own sake.
+        let _ = self.entry.each_value(stored, take);
     }
 }

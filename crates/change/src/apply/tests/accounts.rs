@@ -23,6 +23,7 @@ const RULES: LockRules = LockRules {
     expiration: Duration::from_secs(3_600),
     min_delay: Duration::ZERO,
     max_delay: Duration::ZERO,
+    recorded: 0,
 };
 
 fn people() -> Bed {
