@@ -92,6 +92,8 @@ pub enum Tool {
     Undo(tools::undo::Options),
     /// Make sample data from a template
     Makeldif(tools::makeldif::Options),
+    /// Measure how many binds a server answers, and how fast
+    Authrate(tools::authrate::Options),
     /// Encode a password, or compare one with its encoded form
     EncodePassword(tools::encode_password::Options),
     /// Print a shell's completions
@@ -125,6 +127,7 @@ impl Tool {
             Tool::ManageAccount(_) => "manage-account",
             Tool::Undo(_) => "undo",
             Tool::Makeldif(_) => "makeldif",
+            Tool::Authrate(_) => "authrate",
             Tool::EncodePassword(_) => "encode-password",
             Tool::Completions(_) => "completions",
             Tool::ManPages(_) => "man-pages",

@@ -16,6 +16,7 @@ mod makeldif;
 mod output;
 mod owner;
 mod password_file;
+mod rate;
 mod server_options;
 mod table;
 mod terminal;

@@ -17,6 +17,7 @@ mod write;
 
 pub use error::TemplateError;
 pub use generate::{Entry, Generator};
+pub use random::Random;
 pub use resource::Resources;
 pub use template::TemplateFile;
 pub use write::LdifWriter;

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod account;
+pub mod authrate;
 pub mod backendstat;
 mod certificate;
 pub mod documents;
@@ -56,6 +57,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::Access(options) => access::run(&instance, options),
         Tool::Undo(options) => undo::run(&instance, options),
         Tool::Makeldif(options) => makeldif::run(options),
+        Tool::Authrate(options) => authrate::run(options),
         Tool::EncodePassword(options) => encode_password::run(options),
         Tool::Completions(options) => documents::completions(Cli::command(), options),
         Tool::ManPages(options) => documents::man_pages(Cli::command(), options),

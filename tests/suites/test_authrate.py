@@ -1,0 +1,84 @@
+"""authrate as the source document uses it, on its sample data."""
+
+import re
+import subprocess
+
+import pytest
+from pando_server import Pando, binary
+
+PEOPLE = 500
+NAMES = ["-g", f"rand(0,{PEOPLE})", "-D", "uid=user.%d,ou=people,dc=example,dc=com", "-w", "password"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("authrate")
+    people = folder / "people.ldif"
+    # S0-51: sample data by makeldif, default settings.
+    subprocess.run([binary(), "makeldif", "-c", f"numusers={PEOPLE}", "-o", people], check=True, capture_output=True)
+    instance = Pando(folder / "inst").setup().import_ldif(people).start()
+    yield instance
+    instance.remove()
+
+
+def binding_connections(server) -> list[str]:
+    """The connection of each bind of the sample's people that is in the log, once all is written."""
+    server.stop()
+    found = re.findall(r"BIND REQ conn=(\d+) .*uid=user", server.access_log())
+    (server.dir / "logs" / "access").unlink()
+    server.start()
+    return found
+
+
+def authrate(server, *options):
+    command = [binary(), "authrate", "-h", "localhost", "-p", server.port, *options]
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+
+
+# S0-53
+def test_the_command_of_the_source_document_keeps_32_connections_open(server):
+    done = authrate(server, *NAMES, "-c", "32", "-f", "-d", "2", "-i", "1")
+    assert done.returncode == 0, done.stderr
+    *_, titles, first, last = done.stdout.splitlines()
+    assert titles.split() == ["recent", "average", "recent", "average", "99.9%", "99.99%", "99.999%", "err/sec"]
+    # S0-54: decimals of the columns; S0-55: no errors.
+    for row in (first, last):
+        assert re.fullmatch(r"( +\d+\.\d){2}( +\d+\.\d{3}){5} +0\.0", row), row
+    assert float(last.split()[1]) > 100
+    connections = binding_connections(server)
+    assert len(set(connections)) == 32 and len(connections) > 100
+
+
+def test_so_many_binds_of_each_connection(server):
+    done = authrate(server, *NAMES, "-c", "3", "-t", "2", "-m", "7", "-S", "-e", "50")
+    assert done.returncode == 0, done.stderr
+    head, row = done.stdout.splitlines()
+    assert head.split(",")[0] == "Time (seconds)" and head.split(",")[5:] == [
+        "50% response time (milliseconds)",
+        "Errors/second",
+    ]
+    assert len(row.split(",")) == 7
+    connections = binding_connections(server)
+    # Each bind makes its connection.
+    assert len(connections) == len(set(connections)) == 3 * 2 * 7
+
+
+def test_wrong_passwords_are_errors(server):
+    done = authrate(server, *NAMES, "-m", "4", "-I", "100")
+    assert done.returncode == 1 and float(done.stdout.split()[-1]) > 0
+    assert "no bind succeeded" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["-D", "uid=user.%d", "-w", "x"], "wants 1 values, and there are 0 generators"),
+        (["-D", "uid=user.%x", "-w", "x"], "after a % comes"),
+        (["-g", "rnd(1)", "-D", "cn=x", "-w", "x"], "a generator is inc(MIN,MAX)"),
+        (["-D", "cn=x", "-w", "x", "-c", "0"], "0 is not in 1..=50000"),
+        (["-D", "cn=x", "-w", "x", "-c", "300", "-t", "300"], "at most 50000 can be made"),
+    ],
+)
+def test_what_cannot_be_measured_is_said(server, options, complaint):
+    done = authrate(server, *options)
+    assert done.returncode != 0 and complaint in done.stderr and not done.stdout
