@@ -57,6 +57,15 @@ pub fn find_account(
     Ok(Some(Account { id, uuid: record.header().uuid, passwords, limits, policy, state }))
 }
 
+/// The stored passwords of an entry; none when there is no such entry.
+///
+/// # Errors
+/// When something cannot be read.
+pub fn passwords_of_entry(facts: &Facts, view: &View<'_>, id: EntryId) -> Result<Vec<Vec<u8>>, StoreError> {
+    let Some(record) = view.entry(id)? else { return Ok(Vec::new()) };
+    passwords_of(facts.user_password, view, id, &record.view()?)
+}
+
 fn entry_of(backend: &Backend, view: &View<'_>, name: &NormalizedDn) -> Result<Option<EntryId>, StoreError> {
     let Some(suffix) = backend.suffix_of(name.as_bytes()) else { return Ok(None) };
     Ok(locate(view, &suffix.normalized, name.as_bytes())?.found())

@@ -120,6 +120,12 @@ pub enum StateUpdateFailure {
 }
 
 impl PasswordPolicy {
+    /// The scheme by which new passwords are stored, the first if there are several.
+    #[must_use]
+    pub fn new_scheme(&self) -> Scheme {
+        self.default_schemes.first().copied().unwrap_or(Scheme::SaltedSha512)
+    }
+
     /// What is said of wrong passwords.
     #[must_use]
     pub fn lock_rules(&self) -> LockRules {

@@ -14,7 +14,7 @@ use store::StoreError;
 
 use crate::access_settings::LOCAL_ADMINISTRATOR;
 use crate::account::{Reencoder, StateWriter};
-use crate::bind::{Decoy, RememberedBinds};
+use crate::bind::{Decoys, RememberedBinds};
 use crate::default_referral::DefaultReferral;
 use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
@@ -28,6 +28,7 @@ use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
 use crate::session::Session;
 use crate::shadow::Shadow;
+use crate::timer::Timer;
 use crate::update::{InternalLog, UpdateState};
 use crate::watch::Watches;
 use access::guesses::Guesses;
@@ -79,9 +80,11 @@ pub struct Directory {
     pub(crate) states: StateWriter,
     pub(crate) reencoder: Reencoder,
     /// For binds as nobody.
-    pub(crate) decoy: Decoy,
+    pub(crate) decoys: Decoys,
     /// Binds that were verified a moment ago.
     pub(crate) remembered: RememberedBinds,
+    /// Of answers that must not come sooner.
+    pub(crate) timer: Arc<Timer>,
 }
 
 impl Directory {

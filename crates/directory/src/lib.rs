@@ -13,6 +13,7 @@ mod compare;
 mod comparison;
 mod controls;
 mod decision;
+mod decoy_secret;
 mod default_referral;
 mod directory;
 mod entry_lookup;
@@ -48,6 +49,7 @@ mod session;
 mod shadow;
 mod shadowing;
 mod subject;
+mod timer;
 mod update;
 mod user_name;
 mod watch;
@@ -63,7 +65,7 @@ pub use access::{
     Standing, TlsChannel,
 };
 pub use admission::{Admitted, needs_admission};
-pub use bind::{BindDone, BindFailure, BindStep, Credential, HashJob, WaitingBind};
+pub use bind::{BindDone, BindFailure, BindStep, Credential, HashJob, Named, WaitingBind};
 pub use check::{check_configuration, open_read_only};
 pub use comparison::{Bounds, Change, Comparison, Difference, Side, Sides, Untold};
 pub use decision::Asked;

@@ -13,7 +13,7 @@ use store::index::IndexConfigs;
 
 use crate::access_settings::access_settings;
 use crate::account::{Reencoder, StateWriter};
-use crate::bind::{Decoy, RememberedBinds};
+use crate::bind::{Decoys, RememberedBinds};
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
 use crate::identity_mappers::IdentityMappers;
@@ -113,6 +113,7 @@ impl Directory {
     pub fn close(&self) -> Result<(), OpenError> {
         self.watches.stop();
         self.root_accounts.close();
+        self.timer.close();
         self.index_work.stop();
         self.history.stop();
         self.updates.dynamic.stop();
@@ -169,6 +170,7 @@ fn assembled(
         identity_mappers: ArcSwap::from_pointee(IdentityMappers::new(config, &facts.schema)?),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
         root_accounts: root_accounts(config, &facts)?,
+        decoys: Decoys::new(config, backends.len()),
         config: config.clone(),
         backends,
         cookies: CookieKey::default(),
@@ -182,7 +184,7 @@ fn assembled(
         watches: Watches::new(config.global.persistent_searches_max),
         account_clock: AccountClock::default(),
         guesses: Arc::default(),
-        decoy: Decoy::default(),
+        timer: Arc::default(),
         remembered: RememberedBinds::default(),
     })
 }

@@ -5,7 +5,11 @@
 use ldap::extended::PasswordModify;
 use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, Operation, SearchRequest, Update};
 
-use crate::bind::{BindContext, BindDone, BindStep, Credential, HashJob, Via, WaitingBind, bind_controls};
+use std::time::Instant;
+
+use crate::bind::{
+    BindContext, BindDone, BindFailure, BindStep, Credential, HashJob, Named, Via, WaitingBind, bind_controls,
+};
 use crate::directory::Directory;
 use crate::must_change::{may_request, refusal};
 use crate::refusal::Refusal;
@@ -17,7 +21,6 @@ use crate::update::{
 };
 use access::{Authentication, Identity, PolicyFinder, Revoked};
 use query::error::shown;
-use schema::NormalizedDn;
 
 impl Directory {
     /// What searches need.
@@ -68,30 +71,36 @@ impl Directory {
         self.searching().compare(session, request, controls, time)
     }
 
-    /// Checks a bind request.
-    pub fn bind(&self, session: &Session, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
+    /// Checks a bind request that came at that time.
+    pub fn bind(
+        &self,
+        session: &Session,
+        request: &BindRequest<'_>,
+        controls: &Controls<'_>,
+        begun: Instant,
+    ) -> BindStep {
         session.exchange.take();
-        self.binding().bind(session, request, controls)
+        self.binding().bind(session, request, controls, begun)
     }
 
-    /// Brings the bind of a user, by whatever way, as far as it goes without waiting; none: whom the client means is
-    /// not known, which takes as long as a wrong password and is answered like that.
+    /// Brings the bind of a user, by whatever way, as far as it goes without waiting. Whom nobody knows takes as long
+    /// as a wrong password and is answered like that.
     ///
     /// # Errors
     /// The result to send: a control that binds do not take, or a database that cannot be read.
     pub fn authenticate(
         &self,
         session: &Session,
-        name: Option<&NormalizedDn>,
+        whom: Named<'_>,
         credential: Credential<'_>,
-        (authentication, controls): (Authentication, &Controls<'_>),
+        (authentication, controls, begun): (Authentication, &Controls<'_>, Instant),
     ) -> Result<BindStep, LdapResult> {
-        let via = Via::of(session, controls, authentication)?;
+        let via = Via::of(session, controls, authentication, begun)?;
         let context = self.binding();
-        let claimed = match name {
-            Some(name) if matches!(credential, Credential::Trusted) => context.claim_vouched(name)?,
-            Some(name) => context.claim(name)?,
-            None => context.claim_nobody(),
+        let claimed = match whom {
+            Named::Entry(name) if matches!(credential, Credential::Trusted) => context.claim_vouched(name)?,
+            Named::Entry(name) => context.claim(name)?,
+            Named::Nobody(sent) => context.claim_nobody(sent, BindFailure::NoEntry),
         };
         Ok(context.authenticate(claimed, credential, via))
     }
@@ -107,10 +116,11 @@ impl Directory {
             guesses: &self.guesses,
             states: &self.states,
             clock: &self.account_clock,
-            decoy: &self.decoy,
+            decoys: &self.decoys,
             parameters: &self.updates.password_parameters,
             remembered: &self.remembered,
             reencoder: &self.reencoder,
+            timer: &self.timer,
         }
     }
 
@@ -221,7 +231,7 @@ impl HashJob {
 impl WaitingBind {
     /// Has the state of the account written, and answers then: mostly on the thread of the writer.
     pub fn then(self, directory: &Directory, answer: impl FnOnce(BindDone) + Send + 'static) {
-        self.then_in(&directory.states, answer);
+        self.then_in(&directory.states, &directory.timer, answer);
     }
 }
 

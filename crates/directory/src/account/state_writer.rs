@@ -84,6 +84,12 @@ impl StateWriter {
             || self.shared.lanes.get(backend.0).is_none_or(|lane| lane.is_failing.load(Ordering::Acquire))
     }
 
+    /// Batches that were written.
+    #[cfg(test)]
+    pub(crate) fn batches(&self) -> u64 {
+        self.shared.batches.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn monitor_entry(&self) -> MonitorEntry {
         let shared = &self.shared;
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

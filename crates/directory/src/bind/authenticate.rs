@@ -6,6 +6,7 @@ use accounts::{BindRefusal, Credential as Proof, MayGuess, PasswordPolicyRespons
 use ldap::{ControlBuf, LdapResult, ResultCode};
 use query::backend::BackendIndex;
 use query::entry_place::EntryPlace;
+use schema::NormalizedDn;
 use store::EntryId;
 use zeroize::Zeroizing;
 
@@ -13,9 +14,18 @@ use super::claimed::{Claimed, Found, Who};
 use super::context::BindContext;
 use super::done::{BindDone, BindFailure, authorization_identity};
 use super::remembered::Remembered;
-use super::step::{Attempt, BindStep, Guessing, HashJob, Judged, Via, WaitingBind, Wrong};
+use super::step::{Attempt, BindStep, Guessing, HashJob, Judged, Via, Wait, WaitingBind, Wrong};
 use crate::account::StateWrite;
 use access::inactive::{Inactive, LOCKED_MESSAGE};
+
+/// Whom a client says to be.
+#[derive(Clone, Copy)]
+pub enum Named<'n> {
+    /// By the name of an entry, which may or may not be there.
+    Entry(&'n NormalizedDn),
+    /// By something that names nobody.
+    Nobody(&'n [u8]),
+}
 
 /// What proves who binds.
 #[derive(Clone, Copy)]
@@ -97,17 +107,29 @@ impl BindContext<'_> {
     /// What follows from a proof that was judged.
     pub(super) fn conclude(&self, attempt: Attempt, is_right: bool) -> BindStep {
         let Judged { claimed, via, wrong } = self.judge(attempt, is_right);
-        let Some(Wrong { failure, write }) = wrong else {
+        let Some(Wrong { failure, wait }) = wrong else {
             return self.conclude_right(claimed, &via, Proof::Password);
         };
         let done = self.refused(failure, &via, PasswordPolicyResponse::default());
-        match write {
-            Some(write) => BindStep::Waits(Box::new(WaitingBind { write, done, failed: None })),
-            None => BindStep::Done(done),
-        }
+        BindStep::Waits(Box::new(WaitingBind { wait, done, failed: None }))
     }
 
-    /// Whether a proof proves anything; if it does not, what is written before that is said.
+    /// What a refusal waits for: as long as a wrong password takes to be written, wherever one is.
+    fn wait_of_refusal(&self, claimed: &Claimed, failure: BindFailure, (via, guess): (&Via, Guessing)) -> Wait {
+        let write = self.some_policy_counts().then(|| {
+            let is_counted = failure == BindFailure::WrongPassword;
+            let changes = if is_counted { claimed.account().after_wrong_password() } else { None };
+            let (place, entry_uuid) = place_of(&claimed.who);
+            let guess = match guess {
+                Guessing::Counted(guess) if is_counted => Some(guess),
+                _ => None,
+            };
+            StateWrite { place, entry_uuid, changes: changes.into_iter().collect(), guess, done: None }
+        });
+        Wait::of_refusal(via, write)
+    }
+
+    /// Whether a proof proves anything; if it does not, what is waited for before that is said.
     pub(super) fn judge(&self, attempt: Attempt, is_right: bool) -> Judged {
         let Attempt { claimed, via, guess } = attempt;
         let failure = match (&claimed.who, &guess) {
@@ -117,7 +139,8 @@ impl BindContext<'_> {
             _ if !via.is_secure && claimed.policy.require_secure_authentication => Some(BindFailure::NotSecure),
             _ => None,
         };
-        let wrong = failure.map(|failure| Wrong { failure, write: write_of(&claimed, failure, guess) });
+        let wrong =
+            failure.map(|failure| Wrong { failure, wait: self.wait_of_refusal(&claimed, failure, (&via, guess)) });
         Judged { claimed, via, wrong }
     }
 
@@ -168,7 +191,8 @@ impl BindContext<'_> {
         let write = StateWrite { place, entry_uuid, changes: verdict.changes, guess: None, done: None };
         if waits {
             let failed = (on_failure != StateUpdateFailure::Ignore).then(refused);
-            return BindStep::Waits(Box::new(WaitingBind { write, done, failed }));
+            let wait = Wait { write: Some(write), not_before: None };
+            return BindStep::Waits(Box::new(WaitingBind { wait, done, failed }));
         }
         self.states.write(write);
         BindStep::Done(done)
@@ -206,10 +230,11 @@ impl HashJob {
 
     /// Checks the password; takes as long as the stored value's cost says.
     pub(crate) fn run_in(self, context: &BindContext<'_>) -> BindStep {
-        let HashJob { attempt, clear, verification } = self;
+        let HashJob { mut attempt, clear, verification } = self;
         let is_right = is_password(&attempt.claimed.passwords, &clear);
+        attempt.via.begun = Instant::now();
         if let Some(verification) = verification {
-            verification.end(is_right, Instant::now());
+            verification.end(is_right, attempt.via.begun);
         }
         // Much can have happened to the account meanwhile.
         let passwords = attempt.claimed.passwords.clone();
@@ -229,21 +254,6 @@ impl HashJob {
 /// Every value is tried, so that the time does not tell which one it was.
 pub(super) fn is_password(stored: &[Vec<u8>], clear: &[u8]) -> bool {
     stored.iter().fold(false, |found, stored| password::verify(stored, clear) | found)
-}
-
-/// What a failure has written: whoever is refused waits as long as a wrong password takes to be written.
-fn write_of(claimed: &Claimed, failure: BindFailure, guess: Guessing) -> Option<StateWrite> {
-    if !claimed.policy.lock_rules().count_failures() {
-        return None;
-    }
-    let is_counted = failure == BindFailure::WrongPassword;
-    let changes = if is_counted { claimed.account().after_wrong_password() } else { None };
-    let (place, entry_uuid) = place_of(&claimed.who);
-    let guess = match guess {
-        Guessing::Counted(guess) if is_counted => Some(guess),
-        _ => None,
-    };
-    Some(StateWrite { place, entry_uuid, changes: changes.into_iter().collect(), guess, done: None })
 }
 
 /// Where the state of whom is written; nobody's is not, but waits for that of others.

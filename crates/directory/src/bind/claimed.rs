@@ -8,7 +8,7 @@ use access::Bound;
 use access::guesses::Guessed;
 use access::inactive::Inactive;
 use accounts::{Account, AccountState, Moment, PasswordPolicy};
-use password::{Scheme, ScramHash, ScramKeys};
+use password::{ScramHash, ScramKeys};
 use query::backend::BackendIndex;
 use query::entry_place::EntryPlace;
 use schema::NormalizedDn;
@@ -18,7 +18,7 @@ use super::done::BindFailure;
 /// Who is meant, with all that a bind depends on. What is large is boxed: a claim is handed on several times.
 pub(crate) struct Claimed {
     pub(super) who: Who,
-    /// As stored; of whom there is none, the decoy.
+    /// As stored; of whom there is none, decoys.
     pub(super) passwords: Vec<Vec<u8>>,
     pub(super) policy: Arc<PasswordPolicy>,
     pub(super) state: Box<AccountState>,
@@ -91,10 +91,5 @@ impl Claimed {
     /// Whether a stored password is slow to check.
     pub(super) fn is_slow(&self) -> bool {
         self.passwords.iter().any(|stored| password::is_slow(stored))
-    }
-
-    /// The scheme that new passwords are stored by.
-    pub(super) fn default_scheme(policy: &PasswordPolicy) -> Scheme {
-        policy.default_schemes.first().copied().unwrap_or(Scheme::SaltedSha512)
     }
 }

@@ -12,8 +12,7 @@ use super::authenticate::is_password;
 use super::claimed::{Claimed, Who};
 use super::context::BindContext;
 use super::remembered::Remembered;
-use super::step::{Attempt, Via, Wrong};
-use crate::account::StateWrite;
+use super::step::{Attempt, Via, Wait, Wrong};
 
 /// A password in clear, and whether this thread may take long with it.
 #[derive(Clone, Copy)]
@@ -27,8 +26,8 @@ pub(crate) struct ClearPassword<'c> {
 pub(crate) enum ComparedPassword {
     /// The account's.
     Right(Box<Proven>),
-    /// Not that, or nobody has a password by that name. Where something is written, the answer waits for that.
-    Wrong(Option<Box<StateWrite>>),
+    /// Not that, or nobody has a password by that name. The answer waits.
+    Wrong(Box<Wait>),
     /// A pool's thread has to compare it.
     TakesLong,
 }
@@ -65,7 +64,8 @@ impl BindContext<'_> {
         }
         // Whether the connection is good enough is for the request to say.
         let authentication = Authentication::Simple;
-        let via = Via { authentication, is_secure: true, wants_policy: false, wants_identity: false };
+        let begun = Instant::now();
+        let via = Via { authentication, begun, is_secure: true, wants_policy: false, wants_identity: false };
         let attempt = match self.count(claimed, via) {
             Ok(attempt) => attempt,
             Err(step) => return Err(step.into_result()),
@@ -78,7 +78,7 @@ impl BindContext<'_> {
         let judged = self.judge(attempt, is_right);
         Ok(match judged.wrong {
             None => ComparedPassword::Right(Box::new(Proven(judged.claimed))),
-            Some(Wrong { write, .. }) => ComparedPassword::Wrong(write.map(Box::new)),
+            Some(Wrong { wait, .. }) => ComparedPassword::Wrong(Box::new(wait)),
         })
     }
 
@@ -89,12 +89,14 @@ impl BindContext<'_> {
         };
         let stored = attempt.claimed.passwords.clone();
         let is_right = is_password(&stored, clear);
+        let begun = Instant::now();
         if let Some(verification) = verification {
-            verification.end(is_right, Instant::now());
+            verification.end(is_right, begun);
         }
         // Much can have happened to the account meanwhile.
         let claimed = self.renew(attempt.claimed).map_err(|error| query::error::store_failure(&error))?;
         let is_same = claimed.passwords == stored;
-        Ok((is_right && is_same, Attempt { claimed, ..attempt }))
+        let via = Via { begun, ..attempt.via };
+        Ok((is_right && is_same, Attempt { claimed, via, ..attempt }))
     }
 }

@@ -19,12 +19,13 @@ use schema::NormalizedDn;
 use store::StoreError;
 
 use super::claimed::{Claimed, Found, Who};
-use super::decoy::Decoy;
+use super::decoy::{Decoys, NobodysName};
 use super::done::BindFailure;
 use super::remembered::RememberedBinds;
 use crate::account::{Reencoder, StateWriter};
 use crate::in_force::InForce;
 use crate::root_users::RootUsers;
+use crate::timer::Timer;
 
 /// See the module.
 #[derive(Clone, Copy)]
@@ -37,11 +38,12 @@ pub(crate) struct BindContext<'d> {
     pub(crate) guesses: &'d Arc<Guesses>,
     pub(crate) states: &'d StateWriter,
     pub(crate) clock: &'d AccountClock,
-    pub(crate) decoy: &'d Decoy,
+    pub(crate) decoys: &'d Decoys,
     /// What new passwords cost.
     pub(crate) parameters: &'d ArcSwap<Parameters>,
     pub(crate) remembered: &'d RememberedBinds,
     pub(crate) reencoder: &'d Reencoder,
+    pub(crate) timer: &'d Arc<Timer>,
 }
 
 impl BindContext<'_> {
@@ -73,14 +75,14 @@ impl BindContext<'_> {
             return Ok(Claimed::root(bound, root.password.clone(), self.clock.now()));
         }
         let Some((at, backend)) = self.holder(name) else {
-            return Ok(self.claim_of_nobody(&facts, BindFailure::NoEntry, BackendIndex(0)));
+            return Ok(self.claim_of_nobody(&facts, BindFailure::NoEntry, outside(name.as_bytes())));
         };
         self.claim_entry(&facts, (at, backend), name, by_password).map_err(|error| store_failure(&error))
     }
 
-    /// Whoever is meant, it is nobody.
-    pub(crate) fn claim_nobody(&self) -> Claimed {
-        self.claim_of_nobody(&self.in_force.facts(), BindFailure::NoEntry, BackendIndex(0))
+    /// Whoever is meant by what the client sent as a name, it is nobody.
+    pub(crate) fn claim_nobody(&self, sent: &[u8], why: BindFailure) -> Claimed {
+        self.claim_of_nobody(&self.in_force.facts(), why, outside(sent))
     }
 
     fn holder(&self, name: &NormalizedDn) -> Option<(BackendIndex, &Backend)> {
@@ -102,11 +104,12 @@ impl BindContext<'_> {
         let snapshot = backend.store.snapshot()?;
         let view = snapshot.view();
         let finder = PolicyFinder { facts, context: self.reading };
+        let nobody = NobodysName { name: name.as_bytes(), backend: at };
         let Some(account) = find_account(finder, at, backend, &snapshot, name)? else {
-            return Ok(self.claim_of_nobody(facts, BindFailure::NoEntry, at));
+            return Ok(self.claim_of_nobody(facts, BindFailure::NoEntry, nobody));
         };
         if by_password && account.passwords.is_empty() {
-            return Ok(self.claim_of_nobody(facts, BindFailure::NoPassword, at));
+            return Ok(self.claim_of_nobody(facts, BindFailure::NoPassword, nobody));
         }
         let place = EntryPlace { backend: at, id: account.id };
         let seen = view.seq().unwrap_or_default();
@@ -134,12 +137,21 @@ impl BindContext<'_> {
         Ok(Claimed { who: Who::Entry(found), passwords, policy, state, now })
     }
 
-    /// Nobody, for that reason; the entry would be in that backend.
-    pub(super) fn claim_of_nobody(&self, facts: &Arc<Facts>, why: BindFailure, backend: BackendIndex) -> Claimed {
+    /// Nobody, for that reason.
+    fn claim_of_nobody(&self, facts: &Arc<Facts>, why: BindFailure, nobody: NobodysName<'_>) -> Claimed {
         let policy = PolicyFinder { facts, context: self.reading }.default_policy();
-        let passwords = vec![self.decoy.of(Claimed::default_scheme(&policy), &self.parameters.load())];
-        let (who, state, now) = (Who::Nobody { why, backend }, Box::default(), self.clock.now());
+        let new = (policy.new_scheme(), &**self.parameters.load());
+        let passwords = self.decoys.of((facts, self.backends), nobody, new);
+        let who = Who::Nobody { why, backend: nobody.backend };
+        let (state, now) = (Box::default(), self.clock.now());
         Claimed { who, passwords, policy, state, now }
+    }
+
+    /// Whether some policy counts wrong passwords, for whomever it holds.
+    pub(super) fn some_policy_counts(&self) -> bool {
+        let counts = self.reading.policies.count_failures(&self.in_force.facts(), self.backends);
+        // What cannot be read is taken for the slower case.
+        counts.unwrap_or(true)
     }
 
     /// The same account as it is now, if something was written to its backend since.
@@ -153,4 +165,9 @@ impl BindContext<'_> {
         let name = found.name.clone();
         self.claim_entry(&self.in_force.facts(), (at, backend), &name, true)
     }
+}
+
+/// A name that no backend holds is like one of the first.
+fn outside(name: &[u8]) -> NobodysName<'_> {
+    NobodysName { name, backend: BackendIndex(0) }
 }

@@ -32,12 +32,12 @@ mod step;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use authenticate::Credential;
+pub use authenticate::{Credential, Named};
 pub(crate) use comparison::{ClearPassword, ComparedPassword, Proven};
 pub(crate) use context::BindContext;
-pub(crate) use decoy::Decoy;
+pub(crate) use decoy::Decoys;
 pub use done::{BindDone, BindFailure};
 pub(crate) use remembered::RememberedBinds;
 pub(crate) use simple::bind_controls;
-pub(crate) use step::Via;
 pub use step::{BindStep, HashJob, WaitingBind};
+pub(crate) use step::{Via, Wait};

@@ -1,9 +1,10 @@
 //! The bind request: what it asks for, and whether it can be had.
 
+use std::time::Instant;
+
 use access::{Authentication, Identity};
 use ldap::oids::control;
 use ldap::{BindRequest, ControlBuf, Controls, LdapResult};
-use query::backend::BackendIndex;
 use query::error::{invalid_dn, shown};
 use schema::NormalizedDn;
 
@@ -31,9 +32,11 @@ impl Via {
         session: &Session,
         controls: &Controls<'_>,
         authentication: Authentication,
+        begun: Instant,
     ) -> Result<Via, LdapResult> {
         let mut via = Via {
             authentication,
+            begun,
             is_secure: session.security_strength_bits > 0,
             wants_policy: false,
             wants_identity: false,
@@ -55,20 +58,21 @@ impl Via {
 }
 
 impl BindContext<'_> {
-    /// Checks a bind request.
-    pub(crate) fn bind(&self, session: &Session, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
-        self.try_bind(session, request, controls).unwrap_or_else(|result| {
-            BindStep::Done(BindDone { result, controls: Vec::new(), bound: self.nobody(), failure: None })
-        })
-    }
-
-    fn try_bind(
+    /// Checks a bind request that came at that time.
+    pub(crate) fn bind(
         &self,
         session: &Session,
         request: &BindRequest<'_>,
         controls: &Controls<'_>,
-    ) -> Result<BindStep, LdapResult> {
-        let via = Via::of(session, controls, Authentication::Simple)?;
+        begun: Instant,
+    ) -> BindStep {
+        let via = Via::of(session, controls, Authentication::Simple, begun);
+        via.and_then(|via| self.try_bind(via, request)).unwrap_or_else(|result| {
+            BindStep::Done(BindDone { result, controls: Vec::new(), bound: self.nobody(), failure: None })
+        })
+    }
+
+    fn try_bind(&self, via: Via, request: &BindRequest<'_>) -> Result<BindStep, LdapResult> {
         if !(2..=3).contains(&request.version) {
             return Err(Refusal::ProtocolVersion { version: request.version }.into());
         }
@@ -83,7 +87,7 @@ impl BindContext<'_> {
         };
         let claimed = match (request.name, clear) {
             ([], []) => return Ok(self.anonymous(&via)),
-            ([], _) => self.claim_of_nobody(&self.in_force.facts(), BindFailure::NoName, BackendIndex(0)),
+            ([], _) => self.claim_nobody(b"", BindFailure::NoName),
             (_, []) if self.roots.load().dn_requires_password => {
                 // RFC 4513 §5.1.2: many a client takes an unauthenticated bind for a login.
                 return Err(Refusal::NameWithoutPassword.into());

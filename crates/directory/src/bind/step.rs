@@ -1,5 +1,8 @@
 //! Where a bind is.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use access::Authentication;
 use access::guesses::Guess;
 use access::verified::Verification;
@@ -10,6 +13,11 @@ use super::claimed::Claimed;
 use super::done::{BindDone, BindFailure};
 use crate::account::{StateWrite, StateWriter};
 use crate::refusal::Refusal;
+use crate::timer::Timer;
+
+/// A refusal is never answered sooner after the bind came, or after its slow hash was made: what is looked up, compared
+/// and written until then takes less, and does not show.
+const REFUSAL_TIME_MIN: Duration = Duration::from_millis(5);
 
 /// Where a bind is. Most are decided at once; boxing that would cost an allocation each.
 #[allow(clippy::large_enum_variant)]
@@ -19,7 +27,8 @@ pub enum BindStep {
     Done(BindDone),
     /// The stored password is slow to check: call [`HashJob::run`] on a pool.
     SlowHash(Box<HashJob>),
-    /// Decided, but the answer waits until what it changes is on disk: call [`WaitingBind::then`].
+    /// Decided, but the answer waits: for what it changes to be on disk, for a time, or both: call
+    /// [`WaitingBind::then`].
     Waits(Box<WaitingBind>),
 }
 
@@ -28,6 +37,8 @@ pub enum BindStep {
 pub(crate) struct Via {
     /// What a session is told when the bind succeeds.
     pub(crate) authentication: Authentication,
+    /// When the bind came, or its slow hash was made.
+    pub(crate) begun: Instant,
     /// The connection is encrypted, or local.
     pub(crate) is_secure: bool,
     /// The client sent the password policy control.
@@ -65,8 +76,8 @@ pub(super) struct Judged {
 /// Why a claim is not proved.
 pub(super) struct Wrong {
     pub(super) failure: BindFailure,
-    /// The answer waits until this is written.
-    pub(super) write: Option<StateWrite>,
+    /// Before that is said.
+    pub(super) wait: Wait,
 }
 
 /// A bind that waits for a slow hash.
@@ -77,12 +88,20 @@ pub struct HashJob {
     pub(super) verification: Option<Verification>,
 }
 
-/// A bind that waits for the disk.
+/// A bind that waits for the disk, for a time, or both.
 pub struct WaitingBind {
-    pub(super) write: StateWrite,
-    pub(super) done: BindDone,
+    pub(crate) wait: Wait,
+    pub(crate) done: BindDone,
     /// How it ends when nothing can be written; none: as if it could.
-    pub(super) failed: Option<BindDone>,
+    pub(crate) failed: Option<BindDone>,
+}
+
+/// What an answer waits for.
+pub(crate) struct Wait {
+    /// To be on disk.
+    pub(super) write: Option<StateWrite>,
+    /// It is not given before.
+    pub(super) not_before: Option<Instant>,
 }
 
 impl BindStep {
@@ -96,13 +115,43 @@ impl BindStep {
 }
 
 impl WaitingBind {
-    /// Has the state written, and answers then; on the writer's thread.
-    pub(crate) fn then_in(self, states: &StateWriter, answer: impl FnOnce(BindDone) + Send + 'static) {
-        let WaitingBind { mut write, done, failed } = self;
-        write.done = Some(Box::new(move |written: Result<(), LdapResult>| match (written, failed) {
+    /// Answers when it is time, on the thread of the writer or the timer.
+    pub(crate) fn then_in(
+        self,
+        states: &StateWriter,
+        timer: &Arc<Timer>,
+        answer: impl FnOnce(BindDone) + Send + 'static,
+    ) {
+        let WaitingBind { wait, done, failed } = self;
+        wait.then(states, timer, move |written| match (written, failed) {
             (Err(_), Some(failed)) => answer(failed),
             (Ok(()), _) | (Err(_), None) => answer(done),
-        }));
-        states.write(write);
+        });
+    }
+}
+
+impl Wait {
+    /// That of a refusal, or of what must take as long as one.
+    pub(crate) fn of_refusal(via: &Via, write: Option<StateWrite>) -> Wait {
+        Wait { write, not_before: Some(via.begun + REFUSAL_TIME_MIN) }
+    }
+
+    /// Has the state written, and calls when that is done, or cannot be, and it is time.
+    pub(crate) fn then(
+        self,
+        states: &StateWriter,
+        timer: &Arc<Timer>,
+        call: impl FnOnce(Result<(), LdapResult>) + Send + 'static,
+    ) {
+        let Wait { write, not_before } = self;
+        let timer = Arc::clone(timer);
+        let then = move |written: Result<(), LdapResult>| match not_before {
+            Some(at) => timer.at(at, Box::new(move || call(written))),
+            None => call(written),
+        };
+        match write {
+            Some(write) => states.write(StateWrite { done: Some(Box::new(then)), ..write }),
+            None => then(Ok(())),
+        }
     }
 }

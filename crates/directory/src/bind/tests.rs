@@ -1,8 +1,8 @@
 //! Binds under policies: what is counted, what is told, what is written.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
 use accounts::{LastLogin, PasswordPolicy, PolicyError, PolicyWarning, TimeFormat};
 use ldap::controls::PasswordPolicyResponse;
@@ -10,6 +10,7 @@ use ldap::oids::control;
 use ldap::{ControlBuf, Message, ModifyOperation, Operation, ResultCode, client};
 
 use password::{Parameters, Scheme, StoredScheme};
+use schema::{NormalizedDn, Schema};
 
 use super::{BindDone, BindFailure, BindStep};
 use crate::directory::Directory;
@@ -37,7 +38,7 @@ fn step(directory: &Directory, dn: &str, password: &str) -> BindStep {
     client::bind(&mut bytes, 1, dn, password.as_bytes(), &[wanted]);
     let message = Message::decode(&bytes).unwrap();
     let Operation::Bind(request) = &message.operation else { panic!("no bind") };
-    directory.bind(&Session::anonymous(1), request, &message.controls)
+    directory.bind(&Session::anonymous(1), request, &message.controls, Instant::now())
 }
 
 fn bind(bed: &Bed, dn: &str, password: &str) -> BindDone {
@@ -55,6 +56,10 @@ fn told(done: &BindDone) -> (ResultCode, PasswordPolicyResponse) {
 
 fn with(policy: PasswordPolicy) -> Bed {
     Bed::with(&["dc=example,dc=com"], |config| config.default_policy = policy.into())
+}
+
+fn three_named(dn: &str) -> PasswordPolicy {
+    PasswordPolicy { dn: dn.to_owned(), ..three() }
 }
 
 /// Three wrong passwords lock for an hour.
@@ -100,25 +105,96 @@ fn a_right_password_forgets_the_wrong_ones() {
     }
 }
 
-/// What cannot be told apart by the answer waits for the disk alike.
+/// What a claim is verified against, but for the salts and digests that differ anyway.
+fn work(bed: &Bed, dn: &str) -> Vec<(Option<Scheme>, usize)> {
+    let name = NormalizedDn::parse(&Schema::standard(), dn.as_bytes()).unwrap();
+    let claimed = bed.directory.binding().claim(&name).unwrap();
+    claimed.passwords.iter().map(|stored| (password::scheme_of(stored), stored.len())).collect()
+}
+
+/// All of them are told the same, so all of them take the same: one comparison with a value of the same scheme, the
+/// same wait for the disk, the same shortest time.
 #[test]
-fn every_refusal_waits_for_the_disk() {
-    let bed = with(three());
-    bed.modify(BEN, &[(ModifyOperation::Replace, "ds-pwp-account-disabled", "TRUE")]);
-    for (dn, why) in [
-        (ANN, BindFailure::WrongPassword),
-        (BEN, BindFailure::WrongPassword),
-        ("uid=nobody,dc=example,dc=com", BindFailure::NoEntry),
-        ("dc=example,dc=com", BindFailure::NoPassword),
-        ("dc=elsewhere", BindFailure::NoEntry),
-    ] {
-        let BindStep::Waits(waiting) = step(&bed.directory, dn, "guess") else { panic!("{dn} does not wait") };
-        let done = ended(&bed.directory, BindStep::Waits(waiting));
-        assert_eq!((told(&done), done.failure), (WRONG, Some(why)), "{dn}");
+fn every_refusal_does_the_same_and_waits_for_the_same() {
+    let counting: [fn() -> Bed; 3] = [
+        || with(three()),
+        // It is the policy of nobody, and yet nobody must be told from somebody.
+        || Bed::with(&["dc=example,dc=com"], |config| config.other_policies = vec![Arc::new(three_named("cn=other"))]),
+        || {
+            let mut bed = Bed::new();
+            let subentry = [("objectClass", "subentry"), ("objectClass", "pwdPolicy"), ("cn", "three")];
+            let rules = [("pwdAttribute", "userPassword"), ("pwdLockout", "TRUE"), ("pwdMaxFailure", "3")];
+            let about = [("subtreeSpecification", "{}")];
+            bed.add("cn=three,dc=example,dc=com", &[&subentry[..], &rules, &about].concat()).ok();
+            bed
+        },
+    ];
+    for bed in counting {
+        let bed = bed();
+        let stored = String::from_utf8(
+            password::encode_random(Scheme::SaltedSha512, &Parameters::default(), b"benben").unwrap(),
+        );
+        bed.replace(BEN, "userPassword", &stored.unwrap()).ok();
+        bed.modify(BEN, &[(ModifyOperation::Replace, "ds-pwp-account-disabled", "TRUE")]);
+        let (outside, base) = ("dc=elsewhere", "dc=example,dc=com");
+        let nobody = ["uid=nobody,dc=example,dc=com", "uid=nobody else,dc=example,dc=com", base, outside];
+        for dn in nobody {
+            assert_eq!(work(&bed, dn), work(&bed, ANN), "{dn}");
+        }
+        let written = || bed.directory.states.batches();
+        for (dn, why) in [
+            (ANN, BindFailure::WrongPassword),
+            (BEN, BindFailure::WrongPassword),
+            (nobody[0], BindFailure::NoEntry),
+            (base, BindFailure::NoPassword),
+            (outside, BindFailure::NoEntry),
+            ("cn=Directory Manager", BindFailure::WrongPassword),
+            (ANN, BindFailure::WrongPassword),
+            (ANN, BindFailure::WrongPassword),
+            // Where three are counted, it is locked now.
+            (ANN, BindFailure::WrongPassword),
+        ] {
+            let before = written();
+            let begun = Instant::now();
+            let BindStep::Waits(waiting) = step(&bed.directory, dn, "guess") else { panic!("{dn} does not wait") };
+            assert!(waiting.wait.write.is_some() && waiting.wait.not_before > Some(begun), "{dn}");
+            let done = ended(&bed.directory, BindStep::Waits(waiting));
+            assert_eq!((told(&done), done.failure, written() - before), (WRONG, Some(why), 1), "{dn}");
+        }
     }
-    // Nothing is written where nothing is counted, and then nobody waits.
+}
+
+/// Where nothing is counted nobody waits for the disk, but all of them for the same time.
+#[test]
+fn refusals_that_are_not_counted_wait_for_the_time_alone() {
     let bed = Bed::new();
-    assert!(matches!(step(&bed.directory, ANN, "guess"), BindStep::Done(_)));
+    for dn in [ANN, "uid=nobody,dc=example,dc=com", "dc=example,dc=com"] {
+        let BindStep::Waits(waiting) = step(&bed.directory, dn, "guess") else { panic!("{dn} does not wait") };
+        assert!(waiting.wait.write.is_none() && waiting.wait.not_before.is_some(), "{dn}");
+    }
+}
+
+/// Where passwords of several schemes are stored, the times of names that are not there are as different as those of
+/// names that are, and each name always has its own.
+#[test]
+fn decoys_are_like_the_passwords_that_are_stored() {
+    let mut bed = with(three());
+    let schemes = [Scheme::SaltedSha512, Scheme::Pbkdf2];
+    for number in 0..20 {
+        let uid = format!("user{number}");
+        let stored = password::encode_random(schemes[number % 2], &Parameters::default(), b"password").unwrap();
+        let stored = String::from_utf8(stored).unwrap();
+        let fixed = [("objectClass", "inetOrgPerson"), ("cn", "x"), ("sn", "x"), ("uid", uid.as_str())];
+        let dn = format!("uid={uid},dc=example,dc=com");
+        bed.add(&dn, &[&fixed[..], &[("userPassword", stored.as_str())]].concat()).ok();
+    }
+    let of = |bed: &Bed, number: usize| work(bed, &format!("uid=nobody{number},dc=example,dc=com"));
+    let first: Vec<_> = (0..40).map(|number| of(&bed, number)).collect();
+    for scheme in schemes {
+        assert!(first.iter().flatten().any(|(found, _)| *found == Some(scheme)), "{scheme:?}");
+    }
+    let bed = bed.reopen();
+    assert_eq!((0..40).map(|number| of(&bed, number)).collect::<Vec<_>>(), first, "the same after a restart");
 }
 
 /// A thousand at once: three are compared, all are answered alike.

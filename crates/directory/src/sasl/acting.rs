@@ -6,7 +6,7 @@ use ldap::{Controls, LdapResult, ResultCode};
 use query::backend::BackendIndex;
 use store::EntryId;
 
-use crate::bind::{BindDone, BindStep, Credential};
+use crate::bind::{BindDone, BindStep, Credential, Named};
 use crate::directory::Directory;
 use crate::search::RequestTime;
 use crate::session::Session;
@@ -108,8 +108,8 @@ impl Acting {
         let refused = |result: LdapResult| result.message;
         directory.check_acting(&session, asked, time).map_err(refused)?;
         let Some(wanted) = wanted else { return Ok(directory.ended(LdapResult::success())) };
-        let of_other = (authentication, &controls);
-        match directory.authenticate(&session, Some(&wanted), Credential::Trusted, of_other).map_err(refused)? {
+        let of_other = (authentication, &controls, time.started);
+        match directory.authenticate(&session, Named::Entry(&wanted), Credential::Trusted, of_other).map_err(refused)? {
             BindStep::Done(done) if done.result.is_success() => Ok(done),
             _ => Err("The account of the authorization identity is not in use".to_owned()),
         }

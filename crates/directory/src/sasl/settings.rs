@@ -1,6 +1,6 @@
 //! The SASL mechanisms of the configuration.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use config::{CertificateMapper, CertificateMapping, Config, ExternalSettings, OauthSettings, SaslHandler, SaslKind};
@@ -8,9 +8,9 @@ use sasl::Mechanism;
 use sasl::jwt::TokenRules;
 use sasl::scram::Decoys;
 use schema::Schema;
-use zeroize::Zeroizing;
 
 use super::key_file::KeyFile;
+use crate::decoy_secret::DecoySecret;
 use crate::open_error::OpenError;
 
 /// Octets of salt of keys of SCRAM that are made here.
@@ -22,8 +22,7 @@ pub(crate) struct SaslSettings {
     handlers: Vec<SaslHandler>,
     certificate_mappers: Vec<CertificateMapper>,
     tokens: Option<Arc<Tokens>>,
-    secret_file: std::path::PathBuf,
-    decoy_secret: OnceLock<Zeroizing<[u8; 32]>>,
+    decoy_secret: DecoySecret,
 }
 
 /// What OAUTHBEARER goes by.
@@ -69,8 +68,7 @@ impl SaslSettings {
             handlers,
             certificate_mappers: config.certificate_mappers.clone(),
             tokens,
-            secret_file: config.instance.keys().join("sasl.secret"),
-            decoy_secret: OnceLock::new(),
+            decoy_secret: DecoySecret::new(config),
         })
     }
 
@@ -101,15 +99,7 @@ impl SaslSettings {
 
     /// Keys for names that have none, with as many rounds as new stored values have.
     pub(crate) fn decoys(&self, iterations: u32) -> Decoys {
-        let secret = self.decoy_secret.get_or_init(|| {
-            query::index_secret::load_or_make_secret(&self.secret_file).unwrap_or_else(|_| {
-                // Without the file the salts are others after each start, which tells little.
-                let mut random = Zeroizing::new([0; 32]);
-                let _ = getrandom::fill(random.as_mut());
-                random
-            })
-        });
-        Decoys::new(&secret[..], iterations, DECOY_SALT_BYTES)
+        Decoys::new(self.decoy_secret.get(), iterations, DECOY_SALT_BYTES)
     }
 }
 

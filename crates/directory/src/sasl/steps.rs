@@ -1,5 +1,7 @@
 //! One step of each mechanism: what a client sent, and what follows from it.
 
+use std::time::Instant;
+
 use access::Authentication;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +18,7 @@ use super::acting::{Acting, SaslTail};
 use super::exchange::{Exchange, ScramExchange};
 use super::offer::NotOffered;
 use super::settings::Tokens;
-use crate::bind::{BindDone, BindStep, Credential};
+use crate::bind::{BindDone, BindStep, Credential, Named, Via, Wait, WaitingBind};
 use crate::directory::Directory;
 use crate::identity_mappers::Mapper;
 use crate::refusal::Refusal;
@@ -76,6 +78,11 @@ impl Asked<'_> {
 
     fn by(&self) -> Authentication {
         Authentication::Sasl(self.mechanism.name().into())
+    }
+
+    /// How the client came.
+    fn came(&self, by: Authentication) -> (Authentication, &Controls<'_>, Instant) {
+        (by, self.controls, self.time.started)
     }
 }
 
@@ -145,9 +152,9 @@ impl Directory {
     fn plain(&self, asked: &Asked<'_>, mapper: &Mapper) -> StepResult {
         let plain = Plain::parse(asked.credentials.unwrap_or_default()).map_err(failed)?;
         let name = self.claimed_name(mapper, plain.authcid, asked.time);
-        let password = Credential::Password(plain.password);
-        let by = (asked.by(), asked.controls);
-        let step = self.authenticate(asked.session, name.as_ref().ok(), password, by)?;
+        let whom = name.as_ref().map_or(Named::Nobody(plain.authcid.as_bytes()), Named::Entry);
+        let step =
+            self.authenticate(asked.session, whom, Credential::Password(plain.password), asked.came(asked.by()))?;
         let tail = SaslTail { failure: name.err(), ..asked.tail(None, plain.authzid) };
         Ok(SaslBind { step, tail })
     }
@@ -177,7 +184,18 @@ impl Directory {
         let (mechanism, exchange) = (asked.mechanism, Box::new(exchange));
         let pending = ScramExchange { mechanism, exchange: *exchange, name, keys, authzid };
         asked.session.exchange.replace(Some(Exchange::Scram(Box::new(pending))));
-        Ok(self.challenge(challenge))
+        // Looking up a name that is there takes longer: neither is answered sooner than a refusal.
+        let (by, controls, begun) = asked.came(asked.by());
+        let via = Via::of(asked.session, controls, by, begun)?;
+        let SaslBind { step, tail } = self.challenge(challenge);
+        let step = match step {
+            BindStep::Done(done) => {
+                let wait = Wait::of_refusal(&via, None);
+                BindStep::Waits(Box::new(WaitingBind { wait, done, failed: None }))
+            }
+            other => other,
+        };
+        Ok(SaslBind { step, tail })
     }
 
     fn scram_last(&self, asked: &Asked<'_>, pending: ScramExchange) -> StepResult {
@@ -195,7 +213,8 @@ impl Directory {
             Ok(_) => None,
         };
         let proof = Credential::Judged { is_right };
-        let step = self.authenticate(asked.session, name.as_ref(), proof, (asked.by(), asked.controls))?;
+        let whom = name.as_ref().map_or(Named::Nobody(b""), Named::Entry);
+        let step = self.authenticate(asked.session, whom, proof, asked.came(asked.by()))?;
         let tail = asked.tail(finished.ok().map(|last| last.0), authzid.as_deref());
         Ok(SaslBind { step, tail: SaslTail { failure, ..tail } })
     }
@@ -205,8 +224,8 @@ impl Directory {
         let tail = asked.tail(None, authzid);
         if let Some(certificate) = asked.session.certificate() {
             let name = self.owner_of(certificate, settings, asked.time).map_err(failed)?;
-            let by = (Authentication::ClientCertificate, asked.controls);
-            let step = self.authenticate(asked.session, Some(&name), Credential::Trusted, by)?;
+            let by = asked.came(Authentication::ClientCertificate);
+            let step = self.authenticate(asked.session, Named::Entry(&name), Credential::Trusted, by)?;
             if let BindStep::Done(BindDone { bound, result, .. }) = &step
                 && result.is_success()
                 && !self.holds_certificate(bound.identity.dn(), certificate, settings)
@@ -226,8 +245,8 @@ impl Directory {
         }
         let step = match name {
             Some(name) => {
-                let by = (Authentication::LocalSocket, asked.controls);
-                self.authenticate(asked.session, Some(&name), Credential::Trusted, by)?
+                let by = asked.came(Authentication::LocalSocket);
+                self.authenticate(asked.session, Named::Entry(&name), Credential::Trusted, by)?
             }
             None => {
                 let dn = format!("gidNumber={}+uidNumber={},cn=peercred,cn=external,cn=auth", peer.gid, peer.uid);
@@ -255,8 +274,8 @@ impl Directory {
         // A token names a user and never an entry.
         let name = self.claimed_name(mapper, &format!("u:{user}"), asked.time);
         let name: NormalizedDn = name.map_err(failed)?;
-        let by = (asked.by(), asked.controls);
-        let step = self.authenticate(asked.session, Some(&name), Credential::Trusted, by)?;
+        let by = asked.came(asked.by());
+        let step = self.authenticate(asked.session, Named::Entry(&name), Credential::Trusted, by)?;
         Ok(SaslBind { step, tail: asked.tail(None, request.authzid.as_deref()) })
     }
 

@@ -31,7 +31,9 @@ impl UpdateContext<'_> {
         let claimed = self.binding.claim(name)?;
         Ok(match self.binding.compare_password(claimed, password)? {
             ComparedPassword::Right(proven) => OldPassword::Right(proven),
-            ComparedPassword::Wrong(write) => OldPassword::Wrong(Refused { result: wrong(), error: None, write }),
+            ComparedPassword::Wrong(wait) => {
+                OldPassword::Wrong(Refused { result: wrong(), error: None, wait: Some(wait) })
+            }
             ComparedPassword::TakesLong => OldPassword::TakesLong,
         })
     }

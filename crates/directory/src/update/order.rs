@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::decided::Decided;
 use super::rights::Told;
-use crate::account::StateWrite;
+use crate::bind::Wait;
 use crate::own::SchemaModification;
 use crate::session::Session;
 
@@ -40,10 +40,10 @@ pub(super) enum Ready<'m> {
     Schema(SchemaModification),
     /// It takes a pool's thread.
     Slow(KeptUpdate),
-    /// It is refused for a wrong password: the answer waits until that is on disk.
+    /// It is refused for a wrong password: the answer waits.
     WrongPassword {
         told: Box<Told>,
-        write: Box<StateWrite>,
+        wait: Box<Wait>,
     },
 }
 

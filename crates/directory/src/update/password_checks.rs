@@ -15,7 +15,7 @@ use super::order::Ready;
 use super::password_case::PasswordCase;
 use super::review::Review;
 use super::rights::Told;
-use crate::account::StateWrite;
+use crate::bind::Wait;
 use crate::refusal::Refusal;
 
 /// Why a password is not set.
@@ -24,25 +24,25 @@ pub(super) struct Refused {
     pub(super) result: LdapResult,
     /// For the password policy control.
     pub(super) error: Option<PolicyError>,
-    /// A wrong password: the answer waits until this is on disk.
-    pub(super) write: Option<Box<StateWrite>>,
+    /// Of a wrong password: the answer waits.
+    pub(super) wait: Option<Box<Wait>>,
 }
 
 impl<R: Into<LdapResult>> From<R> for Refused {
     fn from(result: R) -> Refused {
-        Refused { result: result.into(), error: None, write: None }
+        Refused { result: result.into(), error: None, wait: None }
     }
 }
 
 impl Refused {
     pub(super) fn new(refusal: Refusal, error: PolicyError) -> Refused {
-        Refused { result: refusal.into(), error: Some(error), write: None }
+        Refused { result: refusal.into(), error: Some(error), wait: None }
     }
 }
 
-/// A refusal as the asker is told, now or when it is written what led to it.
+/// A refusal as the asker is told, now or when it is time.
 pub(super) fn tell<'m>(refused: Refused, review: &Option<Box<Review>>) -> Result<Ready<'m>, Box<Told>> {
-    let Refused { result, error, write } = refused;
+    let Refused { result, error, wait } = refused;
     let code = result.code;
     let mut told = match review {
         Some(review) => review.tell(result),
@@ -50,8 +50,8 @@ pub(super) fn tell<'m>(refused: Refused, review: &Option<Box<Review>>) -> Result
     };
     told.policy = error.filter(|_| told.result.code == code);
     let told = Box::new(told);
-    match write {
-        Some(write) => Ok(Ready::WrongPassword { told, write }),
+    match wait {
+        Some(wait) => Ok(Ready::WrongPassword { told, wait }),
         None => Err(told),
     }
 }

@@ -121,10 +121,9 @@ impl UpdateContext<'_> {
                 controls: order.controls.encoded().to_vec(),
                 done,
             }),
-            Ok(Ready::WrongPassword { told, mut write }) => {
+            Ok(Ready::WrongPassword { told, wait }) => {
                 let refused = refused_by_policy(order.controls, *told);
-                write.done = Some(Box::new(move |_| done(refused)));
-                self.states.write(*write);
+                wait.then(self.states, self.binding.timer, move |_| done(refused));
                 Submitted::Queued
             }
             Err(told) => {

@@ -14,6 +14,7 @@ pub struct ConfiguredPolicies {
     default: Arc<PasswordPolicy>,
     all: Vec<(NormalizedDn, Arc<PasswordPolicy>)>,
     validators: Vec<(NormalizedDn, Option<ValidatorRule>)>,
+    count_failures: bool,
 }
 
 impl ConfiguredPolicies {
@@ -39,7 +40,8 @@ impl ConfiguredPolicies {
         };
         let validators =
             config.password_validators.iter().map(validator).collect::<Result<Vec<_>, ConfiguredError>>()?;
-        Ok(ConfiguredPolicies { default: Arc::clone(&config.default_policy), all, validators })
+        let count_failures = all.iter().any(|(_, policy)| policy.lock_rules().count_failures());
+        Ok(ConfiguredPolicies { default: Arc::clone(&config.default_policy), all, validators, count_failures })
     }
 
     /// The policy of entries for which nothing says another.
@@ -47,6 +49,11 @@ impl ConfiguredPolicies {
     #[must_use]
     pub fn default_policy(&self) -> &Arc<PasswordPolicy> {
         &self.default
+    }
+
+    /// Whether one of them counts wrong passwords.
+    pub(super) fn count_failures(&self) -> bool {
+        self.count_failures
     }
 
     /// The policy whose name is written exactly so.

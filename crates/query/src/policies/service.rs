@@ -69,6 +69,23 @@ impl PolicyService {
         Ok(self.set_of(at, facts, &snapshot.view())?.named(name).is_some())
     }
 
+    /// Whether some policy counts wrong passwords now: one of the configuration, or an entry of one of the backends.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn count_failures(&self, facts: &Arc<Facts>, backends: &[Backend]) -> Result<bool, StoreError> {
+        if self.configured.load().count_failures() {
+            return Ok(true);
+        }
+        for (at, backend) in backends.iter().enumerate() {
+            let snapshot = backend.store.snapshot()?;
+            if self.set_of(BackendIndex(at), facts, &snapshot.view())?.count_failures() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The policies that are entries of a backend at one moment.
     ///
     /// # Errors

@@ -36,6 +36,7 @@ pub struct PolicySet {
     /// The entries above the policies, with their names.
     parents: Arc<BTreeMap<EntryId, String>>,
     entries: Arc<[PolicyEntry]>,
+    count_failures: bool,
 }
 
 /// One of them.
@@ -61,6 +62,7 @@ impl PolicySet {
             mark: 0,
             parents: Arc::default(),
             entries: Arc::default(),
+            count_failures: false,
         }
     }
 
@@ -111,6 +113,7 @@ impl PolicySet {
                 entries.extend(set.read(view, id, &mut parents, notices)?);
             }
         }
+        set.count_failures = entries.iter().any(|entry: &PolicyEntry| entry.policy.lock_rules().count_failures());
         (set.parents, set.entries) = (Arc::new(parents), entries.into());
         Ok(set)
     }
@@ -140,6 +143,11 @@ impl PolicySet {
     #[must_use]
     pub fn entries(&self) -> &[PolicyEntry] {
         &self.entries
+    }
+
+    /// Whether one of them counts wrong passwords.
+    pub(super) fn count_failures(&self) -> bool {
+        self.count_failures
     }
 
     /// The policy of that name.

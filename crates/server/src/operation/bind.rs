@@ -38,7 +38,7 @@ impl DirectoryExecutor {
         let name = || String::from_utf8_lossy(request.name).into_owned();
         let (step, tail) = match request.authentication {
             Authentication::Simple(_) | Authentication::Unknown { .. } => {
-                (self.directory.bind(call.session, request, &message.controls), None)
+                (self.directory.bind(call.session, request, &message.controls, call.begun), None)
             }
             Authentication::Sasl { mechanism, credentials } => {
                 let time = RequestTime { started: call.begun, unix_seconds: call.unix_seconds };

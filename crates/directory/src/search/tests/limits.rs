@@ -61,11 +61,8 @@ fn bound(it: &Fixture, dn: &str) -> (Session, Instant) {
     client::bind(&mut bytes, 1, dn, b"secret", &[]);
     let message = ldap::Message::decode(&bytes).unwrap();
     let ldap::Operation::Bind(request) = &message.operation else { panic!("no bind") };
-    let BindStep::Done(BindDone { result, bound, .. }) =
-        it.directory.bind(&Session::anonymous(1), request, &message.controls)
-    else {
-        panic!("slow")
-    };
+    let step = it.directory.bind(&Session::anonymous(1), request, &message.controls, Instant::now());
+    let BindStep::Done(BindDone { result, bound, .. }) = step else { panic!("slow") };
     assert!(result.is_success());
     let (mut session, now) = (Session::anonymous(1), Instant::now());
     session.take(bound, now);

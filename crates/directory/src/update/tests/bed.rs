@@ -1,6 +1,7 @@
 //! A directory with a few entries, and requests in the wire form that clients send.
 
 use std::sync::mpsc;
+use std::time::Instant;
 
 use config::{Config, Setup};
 use ldap::extended::PasswordModify;
@@ -91,7 +92,7 @@ impl Bed {
     pub fn bind_bytes(&self, bytes: &[u8]) -> (LdapResult, Identity) {
         let message = Message::decode(bytes).unwrap();
         let Operation::Bind(request) = &message.operation else { panic!("no bind") };
-        let step = self.directory.bind(&Session::anonymous(1), request, &message.controls);
+        let step = self.directory.bind(&Session::anonymous(1), request, &message.controls, Instant::now());
         let done = ended(&self.directory, step);
         (done.result, done.bound.identity)
     }
@@ -156,9 +157,9 @@ impl Bed {
     /// Values of an attribute as they are stored.
     /// Waits for something that nobody is told of.
     pub fn wait_for(&self, mut is_so: impl FnMut() -> bool) {
-        let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        let until = Instant::now() + std::time::Duration::from_secs(10);
         while !is_so() {
-            assert!(std::time::Instant::now() < until, "it does not come");
+            assert!(Instant::now() < until, "it does not come");
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
     }

@@ -1,5 +1,7 @@
 //! Who gets in (RFC 4513), and that a refusal tells nothing.
 
+use std::time::Instant;
+
 use ldap::{ControlBuf, Message, ModifyOperation, Operation, ResultCode, client, oids};
 
 use super::bed::{ANN, BEN, Bed, none};
@@ -70,10 +72,8 @@ fn what_is_not_offered() {
     let Operation::Bind(mut request) = message.operation else { panic!() };
     for (version, good) in [(1, false), (2, true), (3, true), (4, false), (-1, false)] {
         request.version = version;
-        let BindStep::Done(BindDone { result, .. }) = bed.directory.bind(&Session::anonymous(1), &request, &none())
-        else {
-            panic!()
-        };
+        let step = bed.directory.bind(&Session::anonymous(1), &request, &none(), Instant::now());
+        let BindStep::Done(BindDone { result, .. }) = step else { panic!() };
         assert_eq!(result.is_success(), good);
         assert!(good || result.code == ResultCode::PROTOCOL_ERROR);
     }
@@ -99,7 +99,8 @@ fn failures_differ_for_the_operator_only() {
         client::bind(&mut bytes, 1, dn, b"guess", &[]);
         let message = Message::decode(&bytes).unwrap();
         let Operation::Bind(request) = &message.operation else { panic!() };
-        let BindStep::Done(done) = bed.directory.bind(&Session::anonymous(1), request, &none()) else { panic!("slow") };
+        let step = bed.directory.bind(&Session::anonymous(1), request, &none(), Instant::now());
+        let done = ended(&bed.directory, step);
         assert_eq!((done.result.code, done.result.message.as_str()), (ResultCode::INVALID_CREDENTIALS, ""));
         done.failure
     };
@@ -198,9 +199,8 @@ fn slow_hashes_are_jobs() {
         client::bind(&mut bytes, 1, ANN, password.as_bytes(), &[]);
         let message = Message::decode(&bytes).unwrap();
         let Operation::Bind(request) = &message.operation else { panic!() };
-        let BindStep::SlowHash(job) = bed.directory.bind(&Session::anonymous(1), request, &none()) else {
-            panic!("not slow")
-        };
+        let step = bed.directory.bind(&Session::anonymous(1), request, &none(), Instant::now());
+        let BindStep::SlowHash(job) = step else { panic!("not slow") };
         let BindDone { result, bound, .. } = ended(&bed.directory, job.run(&bed.directory));
         assert_eq!((result.is_success(), bound.identity.is_anonymous()), (good, !good));
     }

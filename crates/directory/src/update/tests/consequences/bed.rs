@@ -217,7 +217,7 @@ impl Bed {
         client::bind(&mut bytes, 1, dn, PASSWORD.as_bytes(), &[]);
         let message = Message::decode(&bytes).unwrap();
         let Operation::Bind(request) = &message.operation else { panic!("no bind") };
-        let step = self.directory().bind(&Session::anonymous(1), request, &message.controls);
+        let step = self.directory().bind(&Session::anonymous(1), request, &message.controls, std::time::Instant::now());
         ended(self.directory(), step).result.code.as_i32()
     }
 
