@@ -23,6 +23,8 @@ pub enum Guessed {
     Entry(usize, u64),
     /// That of a root user of the configuration, by a hash of the name.
     Root(u64),
+    /// The one-time code of an entry, which is being used up: its backend and number.
+    Code(usize, u64),
 }
 
 impl Guessed {
@@ -34,7 +36,7 @@ impl Guessed {
 
     fn shard(self) -> usize {
         let number = match self {
-            Guessed::Entry(backend, entry) => entry.wrapping_add(backend as u64),
+            Guessed::Entry(backend, entry) | Guessed::Code(backend, entry) => entry.wrapping_add(backend as u64),
             Guessed::Root(hash) => hash,
         };
         (number % SHARDS as u64) as usize

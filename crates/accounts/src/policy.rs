@@ -7,6 +7,7 @@ use password::{Scheme, StoredScheme};
 use crate::change::LockRules;
 use crate::generator::PasswordGenerator;
 use crate::moment::Moment;
+use crate::second_factor::Window;
 use crate::time_format::TimeFormat;
 use crate::validate::{QualityCheck, ValidatorRule};
 
@@ -92,6 +93,8 @@ pub struct PasswordPolicy {
     pub notification_handlers: Vec<String>,
     /// Binds with the right password are remembered for a short time, so that a slow hash is not made again.
     pub remember_verified_binds: bool,
+    /// How far one-time codes may be away from what is expected.
+    pub second_factor_window: Window,
 }
 
 /// How the time of the last successful bind is kept.
@@ -196,6 +199,7 @@ impl Default for PasswordPolicy {
             generator: None,
             notification_handlers: Vec::new(),
             remember_verified_binds: true,
+            second_factor_window: Window::default(),
         }
     }
 }

@@ -61,6 +61,12 @@ impl Instance {
         self.keys().join("index.secret")
     }
 
+    /// The key that seals the secrets of one-time passwords.
+    #[must_use]
+    pub fn second_factor_key(&self) -> PathBuf {
+        self.keys().join("second-factor.key")
+    }
+
     /// The root user's password that `quickstart` made, for who tries the server out.
     #[must_use]
     pub fn quickstart_password(&self) -> PathBuf {

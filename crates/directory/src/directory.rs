@@ -26,6 +26,7 @@ use crate::root_users::RootUsers;
 use crate::sasl::SaslSettings;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
+use crate::second_factor::SecondFactors;
 use crate::session::Session;
 use crate::shadow::Shadow;
 use crate::timer::Timer;
@@ -85,6 +86,7 @@ pub struct Directory {
     pub(crate) remembered: RememberedBinds,
     /// Of answers that must not come sooner.
     pub(crate) timer: Arc<Timer>,
+    pub(crate) second_factors: SecondFactors,
 }
 
 impl Directory {

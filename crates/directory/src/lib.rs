@@ -44,6 +44,7 @@ mod root_passwords;
 mod root_users;
 mod sasl;
 mod search;
+mod second_factor;
 mod server_name;
 mod session;
 mod shadow;

@@ -26,6 +26,7 @@ use crate::root_users::RootUsers;
 use crate::sasl::SaslSettings;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
+use crate::second_factor::SecondFactors;
 use crate::shadow::Shadow;
 use crate::update::UpdateState;
 use crate::watch::Watches;
@@ -156,6 +157,7 @@ fn assembled(
     let intake = Arc::clone(updates.intake());
     let states = StateWriter::new(Arc::clone(&backends), Box::new(move || intake.next_csn()));
     let reencoder = Reencoder::new(states.clone());
+    let second_factors = SecondFactors::new(config.instance.second_factor_key(), &notices);
     Ok(Directory {
         shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
         reading: ReadContext { backends: Arc::clone(&backends), groups, computed, policies },
@@ -186,6 +188,7 @@ fn assembled(
         guesses: Arc::default(),
         timer: Arc::default(),
         remembered: RememberedBinds::default(),
+        second_factors,
     })
 }
 

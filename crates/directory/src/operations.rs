@@ -121,6 +121,7 @@ impl Directory {
             remembered: &self.remembered,
             reencoder: &self.reencoder,
             timer: &self.timer,
+            second_factors: &self.second_factors,
         }
     }
 

@@ -19,9 +19,20 @@ pub struct SecretError {
     reason: String,
 }
 
+impl SecretError {
+    /// What is wrong with a file.
+    pub fn new(path: &Path, reason: String) -> SecretError {
+        SecretError { path: path.to_owned(), reason }
+    }
+}
+
 /// Reads the secret; makes it, readable by its owner only, when the file is not there.
 pub(crate) fn load_or_make(path: &Path) -> Result<IndexSecret, SecretError> {
-    load_or_make_secret(path).map(|secret| IndexSecret::new(&secret))
+    let secret = load_or_make_secret(path).map_err(|mut error| {
+        error.reason.push_str(" (a secret that is lost may also be removed, and the indexes rebuilt)");
+        error
+    })?;
+    Ok(IndexSecret::new(&secret))
 }
 
 /// The same for other secrets of an instance.
@@ -38,12 +49,8 @@ pub fn load_or_make_secret(path: &Path) -> Result<Zeroizing<[u8; SECRET_BYTES]>,
         text => text,
     };
     let text = text.map_err(|error| failed(format!("cannot be read: {error}")))?;
-    parse(text.trim_ascii()).ok_or_else(|| {
-        failed(
-            "is not 64 hexadecimal digits: put the file back from a backup, or remove it and rebuild the indexes"
-                .to_owned(),
-        )
-    })
+    parse(text.trim_ascii())
+        .ok_or_else(|| failed("is not 64 hexadecimal digits: put the file back from a backup".to_owned()))
 }
 
 fn read(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {

@@ -31,6 +31,8 @@ pub enum NoticeKind {
     Proposal,
     /// Access control instructions that are found slowly.
     AccessControl,
+    /// One-time codes: the key that is missing, and who guesses them.
+    SecondFactor,
 }
 
 /// Takes a sentence.

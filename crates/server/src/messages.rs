@@ -63,6 +63,8 @@ runtime::message_kinds! {
         or back.";
     ACCOUNT_EVENT = 110, Core, Notice, "Something happened to an account that a notification handler tells of.";
     NOTIFICATION_FAILED = 111, Core, Error, "A notification of an account was not sent.";
+    SECOND_FACTOR = 112, Core, Warning, "One-time codes: the key of their secrets was made, is missing or is another \
+        one, or somebody who knows a password guesses codes.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";
 }

@@ -150,6 +150,7 @@ impl Server {
                 NoticeKind::Expiry => messages::EXPIRY_FAILED,
                 NoticeKind::Proposal => messages::PROPOSAL_NOT_TRIED,
                 NoticeKind::AccessControl => messages::INSTRUCTIONS_NOT_INDEXED,
+                NoticeKind::SecondFactor => messages::SECOND_FACTOR,
             };
             errors.report(kind, sentence);
         }));

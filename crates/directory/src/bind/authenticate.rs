@@ -11,6 +11,7 @@ use store::EntryId;
 use zeroize::Zeroizing;
 
 use super::claimed::{Claimed, Found, Who};
+use super::code::{Spending, take_code};
 use super::context::BindContext;
 use super::done::{BindDone, BindFailure, authorization_identity};
 use super::remembered::Remembered;
@@ -49,11 +50,11 @@ impl BindContext<'_> {
             Credential::Judged { is_right } => (None, is_right),
             Credential::Password(clear) => (Some(clear), false),
         };
-        let attempt = match self.count(claimed, via) {
+        let mut attempt = match self.count(claimed, via) {
             Ok(attempt) => attempt,
             Err(step) => return *step,
         };
-        match clear {
+        match clear.map(|sent| take_code(&mut attempt, sent)) {
             Some(clear) if attempt.claimed.is_slow() => {
                 let verification = match self.remembered(&attempt.claimed, clear) {
                     Remembered::Right => return self.conclude_clear(attempt, clear, true),
@@ -74,10 +75,10 @@ impl BindContext<'_> {
     pub(super) fn count(&self, claimed: Claimed, via: Via) -> Result<Attempt, Box<BindStep>> {
         let whose = claimed.guessed();
         let (Some(whose), MayGuess::Counted | MayGuess::NotNow) = (whose, claimed.account().may_guess(0)) else {
-            return Ok(Attempt { claimed, via, guess: Guessing::Uncounted });
+            return Ok(Attempt { claimed, via, guess: Guessing::Uncounted, code: None });
         };
         let counted = self.guesses.count(whose, |others| claimed.account().may_guess(others) != MayGuess::NotNow);
-        let Some(guess) = counted else { return Ok(Attempt { claimed, via, guess: Guessing::NotNow }) };
+        let Some(guess) = counted else { return Ok(Attempt { claimed, via, guess: Guessing::NotNow, code: None }) };
         // A failure may have been written, and its guess have gone, after the state was read.
         let claimed = self.renew(claimed).map_err(|error| self.failed_to_read(&error))?;
         let guess = match claimed.account().may_guess(guess.before()) {
@@ -85,13 +86,14 @@ impl BindContext<'_> {
             MayGuess::Uncounted => Guessing::Uncounted,
             MayGuess::NotNow => Guessing::NotNow,
         };
-        Ok(Attempt { claimed, via, guess })
+        Ok(Attempt { claimed, via, guess, code: None })
     }
 
     /// What is remembered of a password, where the policy lets it be remembered.
     pub(super) fn remembered(&self, claimed: &Claimed, clear: &[u8]) -> Remembered {
         match &claimed.who {
-            Who::Entry(found) if claimed.policy.remember_verified_binds => {
+            // With a second factor, a password that is known at once would tell that only the code is wrong.
+            Who::Entry(found) if claimed.policy.remember_verified_binds && !claimed.state.tokens.are_asked_for() => {
                 let changed = claimed.state.password_changed;
                 self.remembered.look_up(&found.entry_uuid, (&claimed.passwords, changed), clear)
             }
@@ -106,9 +108,9 @@ impl BindContext<'_> {
 
     /// What follows from a proof that was judged.
     pub(super) fn conclude(&self, attempt: Attempt, is_right: bool) -> BindStep {
-        let Judged { claimed, via, wrong } = self.judge(attempt, is_right);
+        let Judged { claimed, via, wrong, spending } = self.judge(attempt, is_right);
         let Some(Wrong { failure, wait }) = wrong else {
-            return self.conclude_right(claimed, &via, Proof::Password);
+            return self.conclude_right(claimed, &via, Proof::Password, spending);
         };
         let done = self.refused(failure, &via, PasswordPolicyResponse::default());
         BindStep::Waits(Box::new(WaitingBind { wait, done, failed: None }))
@@ -117,7 +119,7 @@ impl BindContext<'_> {
     /// What a refusal waits for: as long as a wrong password takes to be written, wherever one is.
     fn wait_of_refusal(&self, claimed: &Claimed, failure: BindFailure, (via, guess): (&Via, Guessing)) -> Wait {
         let write = self.some_policy_counts().then(|| {
-            let is_counted = failure == BindFailure::WrongPassword;
+            let is_counted = failure.is_wrong_guess();
             let changes = if is_counted { claimed.account().after_wrong_password() } else { None };
             let (place, entry_uuid) = place_of(&claimed.who);
             let guess = match guess {
@@ -130,30 +132,34 @@ impl BindContext<'_> {
     }
 
     /// Whether a proof proves anything; if it does not, what is waited for before that is said.
-    pub(super) fn judge(&self, attempt: Attempt, is_right: bool) -> Judged {
-        let Attempt { claimed, via, guess } = attempt;
-        let failure = match (&claimed.who, &guess) {
-            (Who::Nobody { why, .. }, _) => Some(*why),
-            (_, Guessing::NotNow) => Some(BindFailure::TooManyGuesses),
-            _ if !is_right => Some(BindFailure::WrongPassword),
+    pub(super) fn judge(&self, mut attempt: Attempt, is_right: bool) -> Judged {
+        let is_right = is_right && !matches!(attempt.guess, Guessing::NotNow);
+        let code = self.judge_code(&mut attempt, is_right);
+        let Attempt { claimed, via, guess, .. } = attempt;
+        let failure = match (&claimed.who, &guess, &code) {
+            (Who::Nobody { why, .. }, ..) => Some(*why),
+            (_, Guessing::NotNow, _) => Some(BindFailure::TooManyGuesses),
+            (.., Err(failure)) => Some(*failure),
             _ if !via.is_secure && claimed.policy.require_secure_authentication => Some(BindFailure::NotSecure),
             _ => None,
         };
-        let wrong =
-            failure.map(|failure| Wrong { failure, wait: self.wait_of_refusal(&claimed, failure, (&via, guess)) });
-        Judged { claimed, via, wrong }
+        let spending = code.ok().flatten();
+        let Some(failure) = failure else { return Judged { claimed, via, wrong: None, spending } };
+        self.spend_unanswered(place_of(&claimed.who), spending);
+        let wait = self.wait_of_refusal(&claimed, failure, (&via, guess));
+        Judged { claimed, via, wrong: Some(Wrong { failure, wait }), spending: None }
     }
 
     /// What follows when somebody trusted vouches for the client.
     fn conclude_trusted(&self, claimed: Claimed, via: &Via) -> BindStep {
         match claimed.who {
             Who::Nobody { why, .. } => BindStep::Done(self.refused(why, via, PasswordPolicyResponse::default())),
-            _ => self.conclude_right(claimed, via, Proof::Other),
+            _ => self.conclude_right(claimed, via, Proof::Other, None),
         }
     }
 
     /// What follows for who has proved to be the user.
-    fn conclude_right(&self, claimed: Claimed, via: &Via, proof: Proof) -> BindStep {
+    fn conclude_right(&self, claimed: Claimed, via: &Via, proof: Proof, code: Option<Spending>) -> BindStep {
         let verdict = claimed.account().after_right_password(proof);
         let found = match claimed.who {
             Who::Entry(found) => found,
@@ -170,6 +176,7 @@ impl BindContext<'_> {
                 (BindRefusal::Disabled, Some(Inactive::Locked)) => BindFailure::Inactivated,
                 _ => BindFailure::Refused(refusal),
             };
+            self.spend_unanswered((found.place, found.entry_uuid), code);
             return BindStep::Done(self.refused(failure, via, verdict.told));
         }
         let Found { place, entry_uuid, mut bound, .. } = *found;
@@ -183,14 +190,20 @@ impl BindContext<'_> {
         bound.authentication = via.authentication.clone();
         bound.standing.set_must_change(verdict.must_change);
         let done = self.succeeded(bound, via, verdict.told);
-        if verdict.changes.is_empty() {
+        let (mut changes, is_by_code) = (verdict.changes, code.is_some());
+        let guess = code.map(|Spending { change, held }| {
+            changes.push(change);
+            held
+        });
+        if changes.is_empty() {
             return BindStep::Done(done);
         }
-        // A grace login is one less for good; nothing else that a bind writes is worth waiting for.
-        let waits = verdict.changes.iter().any(|change| matches!(change, StateChange::UseGrace { .. }));
-        let write = StateWrite { place, entry_uuid, changes: verdict.changes, guess: None, done: None };
+        // A grace login is one less for good, and a code is good once; nothing else that a bind writes is worth
+        // waiting for.
+        let waits = is_by_code || changes.iter().any(|change| matches!(change, StateChange::UseGrace { .. }));
+        let write = StateWrite { place, entry_uuid, changes, guess, done: None };
         if waits {
-            let failed = (on_failure != StateUpdateFailure::Ignore).then(refused);
+            let failed = (is_by_code || on_failure != StateUpdateFailure::Ignore).then(refused);
             let wait = Wait { write: Some(write), not_before: None };
             return BindStep::Waits(Box::new(WaitingBind { wait, done, failed }));
         }
@@ -213,6 +226,10 @@ impl BindContext<'_> {
         let result = match failure {
             // A text that other servers' clients know.
             BindFailure::Inactivated => LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, LOCKED_MESSAGE),
+            // Which of the two is wrong is for the log.
+            BindFailure::WrongCode if is_verbose => {
+                LdapResult::new(ResultCode::INVALID_CREDENTIALS, BindFailure::WrongPassword.to_string())
+            }
             _ if is_verbose => LdapResult::new(ResultCode::INVALID_CREDENTIALS, failure.to_string()),
             _ => LdapResult::new(ResultCode::INVALID_CREDENTIALS, String::new()),
         };
@@ -257,7 +274,7 @@ pub(super) fn is_password(stored: &[Vec<u8>], clear: &[u8]) -> bool {
 }
 
 /// Where the state of whom is written; nobody's is not, but waits for that of others.
-fn place_of(who: &Who) -> (EntryPlace, [u8; 16]) {
+pub(super) fn place_of(who: &Who) -> (EntryPlace, [u8; 16]) {
     match who {
         Who::Entry(found) => (found.place, found.entry_uuid),
         Who::Nobody { backend, .. } => (EntryPlace { backend: *backend, id: EntryId::ROOT }, [0; 16]),

@@ -8,11 +8,12 @@ use std::time::Instant;
 use access::{Authentication, Identity};
 use ldap::LdapResult;
 
-use super::authenticate::is_password;
+use super::authenticate::{is_password, place_of};
 use super::claimed::{Claimed, Who};
+use super::code::{ShownCode, take_code};
 use super::context::BindContext;
 use super::remembered::Remembered;
-use super::step::{Attempt, Via, Wait, Wrong};
+use super::step::{Attempt, Judged, Via, Wait, Wrong};
 
 /// A password in clear, and whether this thread may take long with it.
 #[derive(Clone, Copy)]
@@ -20,6 +21,9 @@ pub(crate) struct ClearPassword<'c> {
     pub(crate) clear: &'c [u8],
     /// Whether this is a pool's thread.
     pub(crate) may_be_slow: bool,
+    /// Where the account has a second factor: whether a one-time code follows the password, as in a bind. Whoever is
+    /// bound has shown one before.
+    pub(crate) with_code: bool,
 }
 
 /// What a password that was compared is.
@@ -58,7 +62,7 @@ impl BindContext<'_> {
         claimed: Claimed,
         password: ClearPassword<'_>,
     ) -> Result<ComparedPassword, LdapResult> {
-        let ClearPassword { clear, may_be_slow } = password;
+        let ClearPassword { clear, may_be_slow, with_code } = password;
         if claimed.is_slow() && !may_be_slow {
             return Ok(ComparedPassword::TakesLong);
         }
@@ -66,18 +70,27 @@ impl BindContext<'_> {
         let authentication = Authentication::Simple;
         let begun = Instant::now();
         let via = Via { authentication, begun, is_secure: true, wants_policy: false, wants_identity: false };
-        let attempt = match self.count(claimed, via) {
+        let mut attempt = match self.count(claimed, via) {
             Ok(attempt) => attempt,
             Err(step) => return Err(step.into_result()),
+        };
+        let clear = if with_code {
+            take_code(&mut attempt, clear)
+        } else {
+            attempt.code = Some(Box::new(ShownCode::NotNeeded));
+            clear
         };
         let (is_right, attempt) = if attempt.claimed.is_slow() {
             self.verify_slowly(attempt, clear)?
         } else {
             (is_password(&attempt.claimed.passwords, clear), attempt)
         };
-        let judged = self.judge(attempt, is_right);
-        Ok(match judged.wrong {
-            None => ComparedPassword::Right(Box::new(Proven(judged.claimed))),
+        let Judged { claimed, wrong, spending, .. } = self.judge(attempt, is_right);
+        Ok(match wrong {
+            None => {
+                self.spend_unanswered(place_of(&claimed.who), spending);
+                ComparedPassword::Right(Box::new(Proven(claimed)))
+            }
             Some(Wrong { wait, .. }) => ComparedPassword::Wrong(Box::new(wait)),
         })
     }

@@ -25,6 +25,7 @@ use super::remembered::RememberedBinds;
 use crate::account::{Reencoder, StateWriter};
 use crate::in_force::InForce;
 use crate::root_users::RootUsers;
+use crate::second_factor::SecondFactors;
 use crate::timer::Timer;
 
 /// See the module.
@@ -44,6 +45,7 @@ pub(crate) struct BindContext<'d> {
     pub(crate) remembered: &'d RememberedBinds,
     pub(crate) reencoder: &'d Reencoder,
     pub(crate) timer: &'d Arc<Timer>,
+    pub(crate) second_factors: &'d SecondFactors,
 }
 
 impl BindContext<'_> {
@@ -156,14 +158,18 @@ impl BindContext<'_> {
 
     /// The same account as it is now, if something was written to its backend since.
     pub(super) fn renew(&self, claimed: Claimed) -> Result<Claimed, StoreError> {
-        let Who::Entry(found) = &claimed.who else { return Ok(claimed) };
+        Ok(self.renewed(&claimed)?.unwrap_or(claimed))
+    }
+
+    /// The same; none when nothing was written.
+    pub(super) fn renewed(&self, claimed: &Claimed) -> Result<Option<Claimed>, StoreError> {
+        let Who::Entry(found) = &claimed.who else { return Ok(None) };
         let at = found.place.backend;
-        let Some(backend) = self.backends.get(at.0) else { return Ok(claimed) };
+        let Some(backend) = self.backends.get(at.0) else { return Ok(None) };
         if backend.store.last_change() == found.seen {
-            return Ok(claimed);
+            return Ok(None);
         }
-        let name = found.name.clone();
-        self.claim_entry(&self.in_force.facts(), (at, backend), &name, true)
+        self.claim_entry(&self.in_force.facts(), (at, backend), &found.name, true).map(Some)
     }
 }
 

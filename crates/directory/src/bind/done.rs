@@ -32,6 +32,9 @@ pub enum BindFailure {
     /// None of the entry's passwords, or a proof that does not fit.
     #[error("The password is wrong")]
     WrongPassword,
+    /// The password is right; the one-time code after it is not, or was used before, or is missing.
+    #[error("The password is right, the one-time code is wrong, missing, or was used before")]
+    WrongCode,
     /// The guesses in flight may use up those that the policy allows.
     #[error("Too many guesses of this account's password are in flight")]
     TooManyGuesses,
@@ -47,6 +50,13 @@ pub enum BindFailure {
     /// The right password of an account that its state or its age keeps out.
     #[error("{0}")]
     Refused(BindRefusal),
+}
+
+impl BindFailure {
+    /// Whether somebody guessed wrong.
+    pub(super) fn is_wrong_guess(self) -> bool {
+        matches!(self, BindFailure::WrongPassword | BindFailure::WrongCode)
+    }
 }
 
 impl BindDone {

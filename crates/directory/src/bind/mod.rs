@@ -15,11 +15,13 @@
 //! | `authenticate` | the path |
 //! | `comparison` | the same for passwords that come with other requests |
 //! | `reencoding` | passwords in deprecated schemes, after it |
+//! | `code` | the one-time code that follows a password |
 //! | `step` | where a bind is: decided, waiting for a slow hash, waiting for the disk |
 //! | `done` | how it ended |
 
 mod authenticate;
 mod claimed;
+mod code;
 mod comparison;
 mod context;
 mod decoy;

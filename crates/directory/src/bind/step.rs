@@ -10,6 +10,7 @@ use ldap::LdapResult;
 use zeroize::Zeroizing;
 
 use super::claimed::Claimed;
+use super::code::{ShownCode, Spending};
 use super::done::{BindDone, BindFailure};
 use crate::account::{StateWrite, StateWriter};
 use crate::refusal::Refusal;
@@ -53,6 +54,8 @@ pub(super) struct Attempt {
     pub(super) via: Via,
     /// Whether the guess counts, if guesses are counted.
     pub(super) guess: Guessing,
+    /// What follows the password, where the account has a second factor.
+    pub(super) code: Option<Box<ShownCode>>,
 }
 
 /// What was said of a guess before it was compared.
@@ -71,6 +74,8 @@ pub(super) struct Judged {
     pub(super) via: Via,
     /// None: it is proved.
     pub(super) wrong: Option<Wrong>,
+    /// The code that proved it, too.
+    pub(super) spending: Option<Spending>,
 }
 
 /// Why a claim is not proved.

@@ -32,7 +32,7 @@ pub(crate) fn ended(directory: &Directory, step: BindStep) -> BindDone {
     }
 }
 
-fn step(directory: &Directory, dn: &str, password: &str) -> BindStep {
+pub(crate) fn step(directory: &Directory, dn: &str, password: &str) -> BindStep {
     let mut bytes = Vec::new();
     let wanted = ControlBuf::new(control::PASSWORD_POLICY, None);
     client::bind(&mut bytes, 1, dn, password.as_bytes(), &[wanted]);
@@ -45,7 +45,7 @@ fn bind(bed: &Bed, dn: &str, password: &str) -> BindDone {
     bound(&bed.directory, dn, password)
 }
 
-fn bound(directory: &Directory, dn: &str, password: &str) -> BindDone {
+pub(crate) fn bound(directory: &Directory, dn: &str, password: &str) -> BindDone {
     ended(directory, step(directory, dn, password))
 }
 

@@ -40,7 +40,9 @@ impl UpdateContext<'_> {
 
     /// The same on a thread that may take long, or after it was found that it does not.
     pub(super) fn check_old(&self, name: &NormalizedDn, old: &[u8], wrong: Refusal) -> Result<Box<Proven>, Refused> {
-        match self.compare_old(name, ClearPassword { clear: old, may_be_slow: true }, || wrong.into())? {
+        match self
+            .compare_old(name, ClearPassword { clear: old, may_be_slow: true, with_code: false }, || wrong.into())?
+        {
             OldPassword::Right(proven) => Ok(proven),
             OldPassword::Wrong(refused) => Err(refused),
             OldPassword::TakesLong => Err(Refusal::StateNotWritten.into()),

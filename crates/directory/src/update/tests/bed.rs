@@ -164,13 +164,17 @@ impl Bed {
         }
     }
 
+    /// The number of an entry of the first backend.
+    pub fn id_of(&self, dn: &str) -> store::EntryId {
+        let snapshot = self.directory.backends[0].store.snapshot().unwrap();
+        let name = NormalizedDn::parse(&self.directory.schema(), dn.as_bytes()).unwrap();
+        let suffix = &self.directory.backends[0].suffix_of(name.as_bytes()).unwrap().normalized;
+        query::locate::locate(&snapshot.view(), suffix, name.as_bytes()).unwrap().found().unwrap()
+    }
+
     pub fn values(&self, dn: &str, attribute: &str) -> Vec<String> {
         let snapshot = self.directory.backends[0].store.snapshot().unwrap();
-        let view = snapshot.view();
-        let facts = self.directory.facts();
-        let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap();
-        let suffix = &self.directory.backends[0].suffix_of(name.as_bytes()).unwrap().normalized;
-        let id = query::locate::locate(&view, suffix, name.as_bytes()).unwrap().found().unwrap();
+        let (view, id) = (snapshot.view(), self.id_of(dn));
         let record = view.entry(id).unwrap().unwrap();
         let desc = view.tables().description_id(attribute);
         let stored = desc.and_then(|desc| record.view().unwrap().stored(desc).map(|attribute| attribute.content));

@@ -1,0 +1,247 @@
+//! Binds with codes: what is right once, what is never told, and what outlives a restart.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use accounts::second_factor::{Algorithm, Kind, Token, Window, one_time_code};
+use accounts::{PasswordPolicy, StateChange};
+use ldap::{LdapResult, ResultCode};
+use query::backend::BackendIndex;
+use query::entry_place::EntryPlace;
+use query::notices::NoticeKind;
+
+use crate::Session;
+use crate::account::StateWrite;
+use crate::bind::tests::{bound, step};
+use crate::bind::{BindFailure, BindStep};
+use crate::update::tests::bed::{ANN, BEN, Bed};
+
+const SECRET: &[u8] = b"12345678901234567890";
+
+fn place_of(bed: &Bed, dn: &str) -> (EntryPlace, [u8; 16]) {
+    let id = bed.id_of(dn);
+    let snapshot = bed.directory.backends[0].store.snapshot().unwrap();
+    let record = snapshot.view().entry(id).unwrap().unwrap();
+    let uuid = record.view().unwrap().header().uuid.unwrap();
+    (EntryPlace { backend: BackendIndex(0), id }, uuid)
+}
+
+/// Gives an account a token that is in use.
+fn enrol(bed: &Bed, dn: &str, kind: Kind, digits: u8) {
+    let (place, entry_uuid) = place_of(bed, dn);
+    let sealed = bed.directory.second_factors.key_or_make().unwrap().seal(SECRET, &entry_uuid, "phone").unwrap();
+    let algorithm = Algorithm::Sha1;
+    let token = Token { id: "phone".to_owned(), kind, is_active: false, algorithm, digits, next: 0, sealed };
+    let put = StateChange::PutToken { value: token.to_string().into_bytes() };
+    let used = StateChange::SpendCode { token: token.key(), next: 0 };
+    let (sender, receiver) = mpsc::channel();
+    let done: Box<dyn FnOnce(Result<(), LdapResult>) + Send> = Box::new(move |written| sender.send(written).unwrap());
+    let changes = vec![put, used];
+    bed.directory.states.write(StateWrite { place, entry_uuid, changes, guess: None, done: Some(done) });
+    receiver.recv().unwrap().unwrap();
+}
+
+const TOTP: Kind = Kind::Totp { period_seconds: 30 };
+
+/// The code of a time step, counted from the present one.
+fn code(bed: &Bed, steps: i64) -> String {
+    let step = bed.directory.account_clock.now().0 / 30_000;
+    format!("{:06}", one_time_code(Algorithm::Sha1, SECRET, step.saturating_add_signed(steps), 6))
+}
+
+fn count(counter: u64) -> String {
+    format!("{:06}", one_time_code(Algorithm::Sha1, SECRET, counter, 6))
+}
+
+/// What is told, and what the log knows.
+fn outcome(bed: &Bed, dn: &str, password: &str) -> (ResultCode, Option<BindFailure>) {
+    let done = bound(&bed.directory, dn, password);
+    assert!(done.result.message.is_empty());
+    (done.result.code, done.failure)
+}
+
+const GOOD: (ResultCode, Option<BindFailure>) = (ResultCode::SUCCESS, None);
+const WRONG_CODE: (ResultCode, Option<BindFailure>) = (ResultCode::INVALID_CREDENTIALS, Some(BindFailure::WrongCode));
+const WRONG_PASSWORD: (ResultCode, Option<BindFailure>) =
+    (ResultCode::INVALID_CREDENTIALS, Some(BindFailure::WrongPassword));
+
+#[test]
+fn password_and_code_must_both_be_right() {
+    let mut bed = Bed::new();
+    enrol(&bed, ANN, TOTP, 6);
+    for (sent, expected) in [
+        ("opensesame".to_owned(), WRONG_PASSWORD),
+        ("opensesame000000".to_owned(), WRONG_CODE),
+        (format!("guess{}", code(&bed, 0)), WRONG_PASSWORD),
+        (code(&bed, 0), WRONG_PASSWORD),
+        ("123".to_owned(), WRONG_PASSWORD),
+        (format!("opensesame{}", code(&bed, -2)), WRONG_CODE),
+        (format!("opensesame{}", code(&bed, 0)), GOOD),
+        (format!("opensesame{}", code(&bed, 0)), WRONG_CODE),
+        (format!("opensesame{}", code(&bed, -1)), WRONG_CODE),
+    ] {
+        assert_eq!(outcome(&bed, ANN, &sent), expected, "{sent}");
+    }
+    // Others bind as before.
+    assert_eq!(outcome(&bed, BEN, "benben"), GOOD);
+    // A code that was shown is used up for good: the log and the database know it.
+    let used = format!("opensesame{}", code(&bed, 0));
+    bed = bed.reopen();
+    assert_eq!(outcome(&bed, ANN, &used), WRONG_CODE);
+    assert_eq!(outcome(&bed, ANN, &format!("opensesame{}", code(&bed, 1))), GOOD);
+    assert!(!bed.files_hold("12345678901234567890"), "the secret is on no disk");
+}
+
+#[test]
+fn the_window_and_the_look_ahead_are_the_policys() {
+    let window = Window { steps: 3, presses: 2 };
+    let bed = Bed::with(&["dc=example,dc=com"], |config| {
+        config.default_policy = PasswordPolicy { second_factor_window: window, ..PasswordPolicy::default() }.into();
+    });
+    enrol(&bed, ANN, TOTP, 6);
+    enrol(&bed, BEN, Kind::Hotp, 6);
+    for (steps, expected) in [(-4, WRONG_CODE), (-3, GOOD), (3, GOOD), (4, WRONG_CODE)] {
+        assert_eq!(outcome(&bed, ANN, &format!("opensesame{}", code(&bed, steps))), expected, "{steps}");
+    }
+    // A button pressed in vain is forgiven twice, and the server goes on from there.
+    for (counter, expected) in [(3, WRONG_CODE), (2, GOOD), (2, WRONG_CODE), (1, WRONG_CODE), (5, GOOD), (6, GOOD)] {
+        assert_eq!(outcome(&bed, BEN, &format!("benben{}", count(counter))), expected, "{counter}");
+    }
+}
+
+/// Of many binds with the same code one is let in, and the answer comes after the disk.
+#[test]
+fn a_code_is_good_for_one_of_many_at_once() {
+    let bed = Bed::new();
+    enrol(&bed, ANN, TOTP, 6);
+    let sent = format!("opensesame{}", code(&bed, 0));
+    assert!(matches!(step(&bed.directory, ANN, &sent), BindStep::Waits(_)));
+    let successes = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                if bound(&bed.directory, ANN, &sent).result.is_success() {
+                    successes.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(successes.load(Ordering::Relaxed), 1);
+    assert_eq!(bed.directory.guesses.in_flight(), 0, "nothing is kept");
+}
+
+#[test]
+fn a_wrong_code_counts_as_a_wrong_password() {
+    let three = PasswordPolicy {
+        lockout_failure_count: 3,
+        lockout_duration: Duration::from_secs(3_600),
+        ..PasswordPolicy::default()
+    };
+    let bed = Bed::with(&["dc=example,dc=com"], |config| config.default_policy = three.into());
+    enrol(&bed, ANN, TOTP, 6);
+    for _ in 0..3 {
+        assert_eq!(outcome(&bed, ANN, "opensesame000000"), WRONG_CODE);
+    }
+    assert_eq!(bed.values(ANN, "pwdFailureTime").len(), 3);
+    let right = format!("opensesame{}", code(&bed, 0));
+    let locked = outcome(&bed, ANN, &right).1;
+    assert!(matches!(locked, Some(BindFailure::Refused(_))), "{locked:?}");
+    // It was shown, so it is used up although the account was locked.
+    bed.wait_for(|| bed.values(ANN, "ds-pwp-one-time-password-token")[0].contains("next=5"));
+    bed.directory.account_clock.set_ahead(61 * 60_000);
+    assert_eq!(outcome(&bed, ANN, &format!("opensesame{}", code(&bed, 0))), GOOD);
+    assert_eq!(bed.values(ANN, "pwdFailureTime").len(), 0);
+}
+
+/// Who knows the password does not get to try all codes, whatever the policy says.
+#[test]
+fn after_ten_wrong_codes_none_is_right_for_a_while() {
+    let bed = Bed::new();
+    let (sender, notices) = mpsc::channel();
+    let sender = std::sync::Mutex::new(sender);
+    let tell = move |kind, sentence: &str| drop(sender.lock().unwrap().send((kind, sentence.to_owned())));
+    bed.directory.set_notices(Box::new(tell));
+    enrol(&bed, ANN, TOTP, 6);
+    let told = || notices.try_iter().filter(|(kind, _)| *kind == NoticeKind::SecondFactor).collect::<Vec<_>>();
+    assert!(told()[0].1.contains("second-factor.key was made"));
+    for _ in 0..30 {
+        assert_eq!(outcome(&bed, ANN, &format!("guess{}", code(&bed, 0))), WRONG_PASSWORD);
+    }
+    for _ in 0..10 {
+        assert_eq!(outcome(&bed, ANN, "opensesame000000"), WRONG_CODE);
+    }
+    assert_eq!(outcome(&bed, ANN, &format!("opensesame{}", code(&bed, 0))), WRONG_CODE);
+    let told = told();
+    assert!(told.len() == 1 && told[0].1.contains(ANN), "{told:?}");
+}
+
+/// Without the key nobody with a token gets in, and everybody else does; it may come back while the server runs.
+#[test]
+fn a_key_that_is_away_keeps_its_accounts_out() {
+    let bed = Bed::new();
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let telling = Arc::clone(&told);
+    bed.directory.set_notices(Box::new(move |_, sentence| telling.lock().unwrap().push(sentence.to_owned())));
+    enrol(&bed, ANN, TOTP, 6);
+    let (key, away) = (bed.config.instance.second_factor_key(), bed.folder.path().join("away"));
+    std::fs::rename(&key, &away).unwrap();
+    let bed = bed.reopen();
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let telling = Arc::clone(&told);
+    bed.directory.set_notices(Box::new(move |_, sentence| telling.lock().unwrap().push(sentence.to_owned())));
+    let sent = format!("opensesame{}", code(&bed, 0));
+    assert_eq!(outcome(&bed, ANN, &sent), WRONG_CODE);
+    assert_eq!(outcome(&bed, ANN, "opensesame"), WRONG_PASSWORD);
+    assert_eq!(outcome(&bed, BEN, "benben"), GOOD);
+    let sentences = told.lock().unwrap().clone();
+    assert!(sentences.len() == 1 && sentences[0].contains("put it back from a copy"), "{sentences:?}");
+    // Another key is no key.
+    bed.directory.second_factors.key_or_make().unwrap();
+    assert_eq!(outcome(&bed, ANN, &sent), WRONG_CODE);
+    assert!(told.lock().unwrap().iter().any(|told| told.contains("does not open the secrets")));
+    std::fs::rename(&away, &key).unwrap();
+    assert_eq!(outcome(&bed, ANN, &sent), GOOD);
+}
+
+/// Who is not bound proves with password and code to be the user; who is bound has done that.
+#[test]
+fn an_old_password_is_followed_by_a_code_unless_the_user_is_bound() {
+    let mut bed = Bed::new();
+    enrol(&bed, ANN, TOTP, 6);
+    let user = bed.session.clone();
+    bed.session = Session::anonymous(8);
+    let change = |bed: &Bed, old: &str, new: &str| bed.password_modify(Some(ANN), Some(old), Some(new)).0.result.code;
+    let right = format!("opensesame{}", code(&bed, 0));
+    assert_eq!(change(&bed, "opensesame", "another one"), ResultCode::INVALID_CREDENTIALS);
+    assert_eq!(change(&bed, &right, "another one"), ResultCode::SUCCESS);
+    bed.wait_for(|| outcome(&bed, ANN, &format!("another one{}", code(&bed, 0))) == WRONG_CODE);
+    bed.session = user;
+    bed.bind_as(ANN, &format!("another one{}", code(&bed, 1)));
+    assert_eq!(change(&bed, "another one", "a third one"), ResultCode::SUCCESS);
+}
+
+/// A value that is no token lets nobody in.
+#[test]
+fn a_damaged_token_keeps_its_account_out() {
+    let bed = Bed::new();
+    enrol(&bed, ANN, TOTP, 6);
+    let (place, entry_uuid) = place_of(&bed, ANN);
+    let value = bed.values(ANN, "ds-pwp-one-time-password-token")[0].clone();
+    // As if it had been copied from another entry.
+    let (other, other_uuid) = place_of(&bed, BEN);
+    let changes = vec![StateChange::PutToken { value: value.replace("active", "pending").into_bytes() }];
+    bed.directory.states.write(StateWrite { place: other, entry_uuid: other_uuid, changes, guess: None, done: None });
+    bed.wait_for(|| !bed.values(BEN, "ds-pwp-one-time-password-token").is_empty());
+    assert_eq!(outcome(&bed, BEN, "benben"), GOOD, "a token that was never shown is not asked for");
+    let key = Token::parse(&value).unwrap().key();
+    let changes = vec![StateChange::SpendCode { token: key, next: 0 }];
+    bed.directory.states.write(StateWrite { place: other, entry_uuid: other_uuid, changes, guess: None, done: None });
+    bed.wait_for(|| bed.values(BEN, "ds-pwp-one-time-password-token")[0].contains("active"));
+    assert_eq!(outcome(&bed, BEN, &format!("benben{}", code(&bed, 0))), WRONG_CODE);
+    let changes = vec![StateChange::RemoveToken { token: None }];
+    bed.directory.states.write(StateWrite { place, entry_uuid, changes, guess: None, done: None });
+    bed.wait_for(|| bed.values(ANN, "ds-pwp-one-time-password-token").is_empty());
+    assert_eq!(outcome(&bed, ANN, "opensesame"), GOOD);
+}
