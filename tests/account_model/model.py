@@ -220,9 +220,8 @@ class Model:
         session = self.begun(step)
         if isinstance(session, Reply):
             return session
-        if self.has(Quirk.WHO_AM_I_ANSWERS):
-            return Reply(SUCCESS)
-        return self.limited(step, session) or Reply(SUCCESS)
+        limited = self.limited(step, session) if self.has(Quirk.WHO_AM_I_IS_RESTRICTED) else None
+        return limited or Reply(SUCCESS)
 
     def run_describe(self, step: Describe) -> Reply:
         session = self.begun(step)
@@ -471,9 +470,6 @@ class Model:
             return self.reply(step, UNWILLING)
         account = self.accounts.get(target)
         by_self = target == session.name or (anonymous and step.old is not None)
-        by_id = step.form in ("u:", "id") and self.has(Quirk.OWN_ID_IS_RESTRICTED)
-        if session.must_change and by_id:
-            return self.restricted(step)
         if session.must_change and account is None and not self.has(Quirk.RESTRICTED_IS_19):
             return self.restricted(step)
         if account is None or (anonymous and not account.passwords and not self.has(Quirk.CHANGE_TELLS_NAMES)):
@@ -517,9 +513,7 @@ class Model:
             return self.reply(step, PROTOCOL if step.form in ("dn", "id") else NO_SUCH_OBJECT)
         if session.name is None and step.old is not None:
             return self.reply(step, INVALID_CREDENTIALS)
-        # An id that the mapper does not know is no name of an entry that rights could be asked of.
-        named = step.form in ("dn", "dn:")
-        if session.name is None or (session.name not in (ROOT, HELPER) and named):
+        if session.name not in (ROOT, HELPER):
             return self.reply(step, NO_ACCESS, Error.MODIFICATION_NOT_ALLOWED)
         return self.reply(step, NO_SUCH_OBJECT)
 

@@ -3,8 +3,6 @@
 Knows how the policies are written; what is right is as in the model.
 """
 
-from dataclasses import replace
-
 from pando_server import BASE
 
 from account_model.account import Account
@@ -74,18 +72,6 @@ def maker_for(server: PandoServer) -> type[Maker]:
     class PandoMaker(Maker):
         properties = frozenset(ATTRIBUTES) - {"idle_lockout_interval"}
         tick_seconds = PandoServer.tick_seconds
-
-        def bind(self):
-            """See OWN_CHANGE_ENDS_SESSIONS."""
-            step = super().bind()
-            others = [number for number, one in enumerate(self.model.sessions) if one.name == step.name]
-            return replace(step, connection=others[0]) if others else step
-
-        def extended(self):
-            step = super().extended()
-            stranger = self.model.sessions[step.connection].name is None
-            used = any(session.name == step.target for session in self.model.sessions)
-            return self.wait() if stranger and used else step
 
         def kinds(self):
             needs = {self.usability: ACCOUNT_USABILITY, self.state: STATE_OPERATION}

@@ -57,8 +57,8 @@ class Policy:
 
 
 class Quirk(Enum):
-    """How a server differs from what is right here; the value says why. OpenDJ 5.0.3 has all but those of Pando. A
-    difference that none of these explains is a fault of the model or of the server."""
+    """How OpenDJ 5.0.3 differs from what is right here; the value says why. Pando has none of them. A difference that
+    none of these explains is a fault of the model or of the server."""
 
     EMPTY_NEW_PASSWORD = "OpenDJ's extended operation takes an empty new password: its fault; 53 as slapd answers"
     CHANGE_TELLS_NAMES = (
@@ -144,23 +144,11 @@ class Quirk(Enum):
         "OpenDJ neither counts the wrong old password that a modification deletes, nor asks whether the account is "
         "locked; here it is a guess as in a bind, and refused as by the extended operation"
     )
-    # Pando's, each to leave this list with its mending.
-    OWN_ID_IS_RESTRICTED = (
-        "Pando refuses a session that must change its password when the extended operation names the user by u: or "
-        "by a bare id"
-    )
-    WHO_AM_I_ANSWERS = "Pando answers who am I to a session that must change its password, as slapd does"
-    OWN_CHANGE_ENDS_SESSIONS = (
-        "Pando ends a user's other sessions after a change of the own password, but only when the entry is changed "
-        "once more; not asked: users have one session at a time"
+    WHO_AM_I_IS_RESTRICTED = (
+        "OpenDJ refuses who am I to a session that must change its password; here, as in slapd, it is answered: it "
+        "tells nothing but who has just logged in, and clients ask it to find that out"
     )
 
 
-PANDO = frozenset(
-    {
-        Quirk.OWN_ID_IS_RESTRICTED,
-        Quirk.WHO_AM_I_ANSWERS,
-        Quirk.OWN_CHANGE_ENDS_SESSIONS,
-    }
-)
-OPENDJ = frozenset(Quirk) - PANDO
+PANDO: frozenset[Quirk] = frozenset()
+OPENDJ = frozenset(Quirk)

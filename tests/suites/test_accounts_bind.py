@@ -148,6 +148,38 @@ def test_a_reset_password_must_be_changed_first(fresh):
     assert bind(fresh, ANN, "my own") == (0, None)
 
 
+def ends(con):
+    with pytest.raises((ldap.SERVER_DOWN, ldap.INVALID_CREDENTIALS)):
+        con.whoami_s()
+    return True
+
+
+def test_a_change_of_the_own_password_keeps_sessions_and_a_reset_ends_them(locking):
+    root, one, other = locking.connect(ROOT_DN, ROOT_PW), *(locking.connect(ANN, PASSWORD) for _ in range(2))
+    one.passwd_s(ANN, PASSWORD, "second secret")
+    root.modify_s(ANN, [(ldap.MOD_REPLACE, "description", [b"changed once more"])])
+    assert one.whoami_s() == other.whoami_s() == f"dn:{ANN}"
+    root.modify_s(ANN, [(ldap.MOD_REPLACE, "userPassword", [b"a reset"])])
+    # The user's own change comes before these sessions look again.
+    late = locking.connect(ANN, "a reset")
+    late.passwd_s(ANN, "a reset", "third secret")
+    assert ends(one) and ends(other)
+    assert late.whoami_s() == f"dn:{ANN}"
+
+
+def test_only_the_connection_that_changed_a_reset_password_may_go_on(fresh):
+    root = fill(fresh, {"pwdMustChange": ["TRUE"]})
+    root.modify_s(ANN, [(ldap.MOD_REPLACE, "userPassword", [b"for now"])])
+    own, stranger = fresh.connect(ANN, "for now"), fresh.connect(ANN, "for now")
+    with pytest.raises(ldap.INSUFFICIENT_ACCESS):
+        own.passwd_s("u:ben", None, "x")
+    own.passwd_s("u:ann", "for now", "an own secret")
+    own.search_s(BASE, ldap.SCOPE_BASE)
+    # Whoever got to know the password that was set by somebody else has nothing of that.
+    with pytest.raises(ldap.INSUFFICIENT_ACCESS):
+        stranger.search_s(BASE, ldap.SCOPE_BASE)
+
+
 def test_a_disabled_account_loses_its_sessions_and_its_searches(locking):
     con, root = locking.connect(ANN, PASSWORD), locking.connect(ROOT_DN, ROOT_PW)
     root.modify_s(ANN, [(ldap.MOD_REPLACE, "ds-pwp-account-disabled", [b"TRUE"])])

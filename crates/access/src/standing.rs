@@ -12,8 +12,7 @@ use accounts::{Account as AccountNow, Lock, Moment};
 use query::entry::{DnParts, EntryView};
 use query::entry_place::EntryPlace;
 use query::read_moment::ReadContext;
-use schema::NormalizedDn;
-use store::{Content, DescId, RecordView, StoreError};
+use store::StoreError;
 
 use crate::account::Account;
 use crate::account_policy::PolicyFinder;
@@ -43,11 +42,26 @@ pub struct Revocation(Arc<AtomicBool>);
 struct AccountStanding {
     place: EntryPlace,
     uuid: Option<[u8; 16]>,
-    /// When the password of this session was set.
-    password_changed: Cell<Option<Moment>>,
+    /// When somebody else set the account's password last, as of the bind.
+    password_reset: Option<Moment>,
     /// The entry's counter when it was looked at.
     counter: Cell<u32>,
-    must_change: Cell<bool>,
+    /// What the session is limited for until the password was changed.
+    limit: Cell<Limit>,
+    /// Set when the password was changed on this connection; none where the session was never limited.
+    changed_here: Option<Arc<AtomicBool>>,
+}
+
+/// Why a session may only change its password.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Limit {
+    /// It may do everything.
+    #[default]
+    None,
+    /// It began with a grace login; it ends when the password is no longer expired.
+    Expired,
+    /// The password was set by somebody else. Whoever knows that one must not profit from another connection's change.
+    Reset,
 }
 
 /// Why a session ends.
@@ -98,16 +112,18 @@ impl Standing {
         Self(Kind::Account(AccountStanding {
             place,
             uuid: account.uuid,
-            password_changed: Cell::new(account.state.password_changed),
+            password_reset: account.state.password_reset,
             counter: Cell::new(counter()),
-            must_change: Cell::new(false),
+            limit: Cell::default(),
+            changed_here: None,
         }))
     }
 
-    /// Says that the session may only change its password.
-    pub fn set_must_change(&self, must_change: bool) {
-        if let Kind::Account(account) = &self.0 {
-            account.must_change.set(must_change);
+    /// Says that the session may only change its password: because it was reset, or has expired.
+    pub fn limit_to_change(&mut self, is_reset: bool) {
+        if let Kind::Account(account) = &mut self.0 {
+            account.limit.set(if is_reset { Limit::Reset } else { Limit::Expired });
+            account.changed_here = Some(Arc::default());
         }
     }
 
@@ -115,7 +131,16 @@ impl Standing {
     #[inline]
     #[must_use]
     pub fn must_change(&self) -> bool {
-        matches!(&self.0, Kind::Account(account) if account.must_change.get())
+        matches!(&self.0, Kind::Account(account) if account.limit.get() != Limit::None && !account.has_changed())
+    }
+
+    /// Where to note that the password was changed on this connection; none where nobody asks.
+    #[must_use]
+    pub fn changed_here(&self) -> Option<Arc<AtomicBool>> {
+        match &self.0 {
+            Kind::Account(account) => account.changed_here.clone(),
+            Kind::Lasting | Kind::Root(_) => None,
+        }
     }
 
     /// Whether the session can end.
@@ -148,6 +173,10 @@ impl Standing {
 }
 
 impl AccountStanding {
+    fn has_changed(&self) -> bool {
+        self.changed_here.as_ref().is_some_and(|changed| changed.load(Ordering::Acquire))
+    }
+
     fn counter_now(&self, context: &ReadContext) -> Option<u32> {
         let backend = context.backends.get(self.place.backend.0)?;
         Some(backend.store.entry_counter(self.place.id))
@@ -173,29 +202,14 @@ impl AccountStanding {
         if state.lock == Some(Lock::UntilUnlocked) {
             return Ok(Some(Revoked::Locked));
         }
-        if state.password_changed != self.password_changed.get() {
-            let own = view.dn_of(self.place.id)?.unwrap_or_default();
-            if !is_modified_by(finder, &record, &own) {
-                return Ok(Some(Revoked::PasswordReset));
-            }
-            self.password_changed.set(state.password_changed);
+        if state.password_reset != self.password_reset {
+            return Ok(Some(Revoked::PasswordReset));
         }
         let account = AccountNow { policy: &policy, state: &state, now };
-        if self.must_change.get() && !account.must_change() && !account.expiry().is_expired {
-            self.must_change.set(false);
+        if self.limit.get() == Limit::Expired && !account.expiry().is_expired {
+            self.limit.set(Limit::None);
         }
         self.counter.set(counter);
         Ok(None)
     }
-}
-
-/// Whether the user of that name made the last modification of the entry.
-fn is_modified_by(finder: PolicyFinder<'_>, record: &RecordView<'_>, own: &str) -> bool {
-    let mut scratch = Vec::new();
-    let name = match record.attribute(DescId::MODIFIERS_NAME, &mut scratch).map(|attribute| attribute.content) {
-        Some(Content::Inline(values)) => values.iter().next(),
-        _ => None,
-    };
-    let normal = |dn: &[u8]| NormalizedDn::parse(&finder.facts.schema, dn).ok();
-    name.is_some_and(|name| name == own.as_bytes() || normal(name) == normal(own.as_bytes()))
 }

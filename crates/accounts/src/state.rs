@@ -10,6 +10,8 @@ pub struct AccountState {
     pub created: Option<Moment>,
     /// `pwdChangedTime`.
     pub password_changed: Option<Moment>,
+    /// `ds-pwp-reset-time`: when somebody else than its user set the password last.
+    pub password_reset: Option<Moment>,
     /// `ds-pwp-account-disabled`, `nsAccountLock`: out of use by an administrator.
     pub is_disabled: bool,
     /// `pwdStartTime`: not in use before.

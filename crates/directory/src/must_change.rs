@@ -14,17 +14,18 @@ use schema::NormalizedDn;
 
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::update::user_called;
 
 /// Controls that have a request done as somebody else, or later.
 const ELSEWHERE: [&str; 3] =
     [control::PROXIED_AUTHORIZATION, control::PROXIED_AUTHORIZATION_V1, control::TRANSACTION_SPECIFICATION];
 
-/// Whether a request may be made by who must change the password.
+/// Whether a request may be made by who must change the password; `user_named` finds who is called so.
 pub(crate) fn may_request(
     facts: &Facts,
     session: &Session,
-    operation: &Operation<'_>,
-    controls: &Controls<'_>,
+    (operation, controls): (&Operation<'_>, &Controls<'_>),
+    user_named: impl FnOnce(&[u8]) -> Option<String>,
 ) -> bool {
     match operation {
         Operation::Bind(_) | Operation::Unbind | Operation::Abandon(_) | Operation::StartTls => return true,
@@ -35,7 +36,7 @@ pub(crate) fn may_request(
     match operation {
         Operation::WhoAmI => true,
         Operation::Search(search) => search.base.is_empty() && search.scope == Scope::BaseObject,
-        Operation::Update(Update::PasswordModify(request)) => is_for_oneself(facts, request, own),
+        Operation::Update(Update::PasswordModify(request)) => is_for_oneself(facts, request, own, user_named),
         Operation::Update(Update::Entry(update)) => match update.request() {
             EntryRequest::Modify(request) => is_own_password(facts, request, own),
             _ => false,
@@ -57,7 +58,15 @@ fn is_same(facts: &Facts, dn: &[u8], own: &str) -> bool {
     own.is_some() && normal(dn) == own
 }
 
-fn is_for_oneself(facts: &Facts, request: &PasswordModify<'_>, own: &str) -> bool {
+fn is_for_oneself(
+    facts: &Facts,
+    request: &PasswordModify<'_>,
+    own: &str,
+    user_named: impl FnOnce(&[u8]) -> Option<String>,
+) -> bool {
+    if let Some(user) = user_called(request) {
+        return user_named(user).is_some_and(|dn| is_same(facts, dn.as_bytes(), own));
+    }
     match request.user_identity {
         None | Some([]) => true,
         Some(named) => {

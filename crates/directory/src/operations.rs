@@ -2,6 +2,8 @@
 //!
 //! Hands each the parts of the directory that it needs, and nothing else.
 
+use std::sync::atomic::Ordering;
+
 use ldap::extended::PasswordModify;
 use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, Operation, SearchRequest, Update};
 
@@ -136,7 +138,11 @@ impl Directory {
         operation: &Operation<'_>,
         controls: &Controls<'_>,
     ) -> Result<(), Box<(LdapResult, Option<ControlBuf>)>> {
-        if !session.standing.must_change() || may_request(&self.facts(), session, operation, controls) {
+        if !session.standing.must_change() {
+            return Ok(());
+        }
+        let user_named = |user: &[u8]| self.user_named(user, RequestTime::now()).ok().flatten();
+        if may_request(&self.facts(), session, (operation, controls), user_named) {
             return Ok(());
         }
         Err(Box::new(refusal(controls)))
@@ -186,18 +192,23 @@ impl Directory {
     /// Takes an update. The callback is called with the outcome when it is durable, or with the reason why nothing was
     /// done.
     pub fn submit(&self, session: &Session, asked: UpdateRequest<'_, '_>, done: UpdateCallback) -> Submitted {
+        // Nothing but a change of the own password comes here from a session that is limited to that.
+        let done: UpdateCallback = match session.standing.changed_here() {
+            Some(changed) => Box::new(move |update: UpdateDone| {
+                changed.fetch_or(update.result.is_success(), Ordering::Release);
+                done(update);
+            }),
+            None => done,
+        };
         let Update::PasswordModify(wanted) = asked.update else { return self.updating().submit(session, asked, done) };
         let Some(user) = user_called(wanted) else { return self.updating().submit(session, asked, done) };
         let dn = match self.user_named(user, RequestTime::now()) {
             Ok(Some(dn)) => dn,
             // Who is not authenticated is not told which users there are.
             _ if session.identity.is_anonymous() => "dn:".to_owned(),
-            Ok(None) => {
-                done(UpdateDone::refused(Refusal::NoSuchUser { user: shown(user) }.into()));
-                return Submitted::Queued;
-            }
-            Err(result) => {
-                done(UpdateDone::refused(result));
+            other => {
+                let result = other.err().unwrap_or_else(|| Refusal::NoSuchUser { user: shown(user) }.into());
+                done(self.updating().unknown_user(session, asked, result));
                 return Submitted::Queued;
             }
         };

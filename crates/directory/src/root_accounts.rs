@@ -354,6 +354,7 @@ mod tests {
         let state = AccountState {
             created: time(1),
             password_changed: time(2),
+            password_reset: None,
             is_disabled: true,
             start: time(3),
             end: time(4),

@@ -53,6 +53,7 @@ fn take(
 ) -> Result<(), StoreError> {
     match meaning {
         AccountAttribute::PasswordChanged => time(entry, stored, &mut state.password_changed),
+        AccountAttribute::PasswordReset => time(entry, stored, &mut state.password_reset),
         AccountAttribute::Disabled => each(entry, stored, |value| state.is_disabled |= is_true(value)),
         AccountAttribute::Start => time(entry, stored, &mut state.start),
         AccountAttribute::End => each(entry, stored, |value| {

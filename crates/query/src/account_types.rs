@@ -10,6 +10,8 @@ use schema::{Schema, TypeIndex};
 pub enum AccountAttribute {
     /// `pwdChangedTime`
     PasswordChanged,
+    /// `ds-pwp-reset-time`
+    PasswordReset,
     /// `ds-pwp-account-disabled`, `nsAccountLock`
     Disabled,
     /// `pwdStartTime`
@@ -34,8 +36,9 @@ pub enum AccountAttribute {
     Token,
 }
 
-const NAMES: [(&[u8], AccountAttribute); 14] = [
+const NAMES: [(&[u8], AccountAttribute); 15] = [
     (b"pwdChangedTime", AccountAttribute::PasswordChanged),
+    (b"ds-pwp-reset-time", AccountAttribute::PasswordReset),
     (b"ds-pwp-account-disabled", AccountAttribute::Disabled),
     (b"nsAccountLock", AccountAttribute::Disabled),
     (b"pwdStartTime", AccountAttribute::Start),

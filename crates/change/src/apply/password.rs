@@ -1,9 +1,11 @@
 //! What a new password changes in the state of its account, in the same write: its time, what is kept of those that go,
-//! and the end of failures, locks, grace logins and warnings.
+//! the end of failures, locks, grace logins and warnings, and when somebody else than the user set it.
 //!
 //! An attribute that the request itself writes is left as the request says.
 
-use accounts::{HistoryValue, history_after};
+use std::time::Duration;
+
+use accounts::{HistoryValue, Moment, history_after};
 use store::View;
 
 use super::account_state::{DELAY, FAILURES, GRACE, LOCK, UNTIL_UNLOCKED, WARNED, set, stored, text};
@@ -14,24 +16,26 @@ use super::work::Work;
 use crate::csn::Csn;
 use crate::password_change::{PasswordChange, ResetMark};
 use crate::refusal::Refusal;
+use access::account_state::moment;
 use query::facts::Facts;
 
 const CHANGED: &str = "pwdChangedTime";
 const HISTORY: &str = "pwdHistory";
 const RESET: &str = "pwdReset";
+const RESET_TIME: &str = "ds-pwp-reset-time";
 const MET_DEADLINE: &str = "ds-pwp-password-changed-by-required-time";
 
 /// What follows from the passwords that a draft gets or loses; nothing when it keeps those that it has.
 pub(super) fn follow(work: &Work<'_, '_>, facts: &Facts, draft: &mut Draft<'_>) -> Result<(), ApplyError> {
     if work.proposal.password.is_empty() {
-        return stamp_password_time(facts, draft, work.proposal.csn);
+        return stamp_password_time(&work.view(), facts, draft, work.proposal.csn);
     }
     let change = PasswordChange::decode(work.proposal.password)
         .ok_or(Refusal::DamagedProposal { of: "what follows from a new password" })?;
     let Some(password) = facts.user_password else { return Ok(()) };
     let Some(has_password) = draft.touched_type(password).map(|touched| !touched.is_empty()) else { return Ok(()) };
     let view = work.view();
-    let written: Vec<&str> = [CHANGED, HISTORY, RESET, MET_DEADLINE, FAILURES, LOCK, DELAY, GRACE, WARNED]
+    let written: Vec<&str> = [CHANGED, HISTORY, RESET, RESET_TIME, MET_DEADLINE, FAILURES, LOCK, DELAY, GRACE, WARNED]
         .into_iter()
         .filter(|name| {
             let known = facts.schema.attribute_type(name.as_bytes());
@@ -50,6 +54,9 @@ pub(super) fn follow(work: &Work<'_, '_>, facts: &Facts, draft: &mut Draft<'_>) 
         ResetMark::Goes if is_free(RESET) => clear(&view, draft, RESET)?,
         _ => {}
     }
+    if change.is_reset && is_free(RESET_TIME) {
+        note_reset(&view, draft, change.at)?;
+    }
     if let Some(deadline) = change.met_deadline.filter(|_| is_free(MET_DEADLINE)) {
         set(draft, MET_DEADLINE, std::iter::once(text(deadline)))?;
     }
@@ -57,7 +64,7 @@ pub(super) fn follow(work: &Work<'_, '_>, facts: &Facts, draft: &mut Draft<'_>) 
         clear(&view, draft, name)?;
     }
     let is_administrators = stored(&view, draft, LOCK)?.iter().any(|lock| lock == UNTIL_UNLOCKED);
-    if is_free(LOCK) && (change.unlocks || !is_administrators) {
+    if is_free(LOCK) && (change.is_reset || !is_administrators) {
         clear(&view, draft, LOCK)?;
     }
     Ok(())
@@ -92,10 +99,28 @@ fn clear(view: &View<'_>, draft: &mut Draft<'_>, name: &str) -> Result<(), Apply
     if stored(view, draft, name)?.is_empty() { Ok(()) } else { set(draft, name, std::iter::empty()) }
 }
 
-/// `pwdChangedTime` goes with `userPassword`.
-fn stamp_password_time(facts: &Facts, draft: &mut Draft<'_>, csn: Csn) -> Result<(), ApplyError> {
+/// Notes when somebody else than its user set the password of an entry that was there: each reset has a time of its
+/// own, by which sessions see that there was one.
+fn note_reset(view: &View<'_>, draft: &mut Draft<'_>, at: Moment) -> Result<(), ApplyError> {
+    if draft.record.is_none() {
+        return Ok(());
+    }
+    let last = stored(view, draft, RESET_TIME)?.first().and_then(|value| moment(value));
+    let at = match last {
+        Some(last) if last >= at && last < at.after(Duration::from_secs(1)) => last.after(Duration::from_millis(1)),
+        _ => at,
+    };
+    set(draft, RESET_TIME, std::iter::once(text(at)))
+}
+
+/// `pwdChangedTime` goes with `userPassword`. Nobody says that the user set it.
+fn stamp_password_time(view: &View<'_>, facts: &Facts, draft: &mut Draft<'_>, csn: Csn) -> Result<(), ApplyError> {
     let Some(password) = facts.user_password else { return Ok(()) };
     let Some(has_password) = draft.touched_type(password).map(|touched| !touched.is_empty()) else { return Ok(()) };
+    let reset_time = facts.schema.attribute_type(RESET_TIME.as_bytes());
+    if reset_time.is_some_and(|known| draft.touched_type(known.index).is_none()) {
+        note_reset(view, draft, Moment(csn.time_us / 1000))?;
+    }
     let Some(changed_time) = facts.schema.attribute_type(b"pwdChangedTime") else { return Ok(()) };
     if draft.touched_type(changed_time.index).is_some() {
         return Ok(());

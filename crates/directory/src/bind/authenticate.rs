@@ -161,6 +161,7 @@ impl BindContext<'_> {
     /// What follows for who has proved to be the user.
     fn conclude_right(&self, claimed: Claimed, via: &Via, proof: Proof, code: Option<Spending>) -> BindStep {
         let verdict = claimed.account().after_right_password(proof);
+        let is_reset = claimed.account().must_change();
         let found = match claimed.who {
             Who::Entry(found) => found,
             Who::Root { mut bound } => {
@@ -188,7 +189,9 @@ impl BindContext<'_> {
             return BindStep::Done(refused());
         }
         bound.authentication = via.authentication.clone();
-        bound.standing.set_must_change(verdict.must_change);
+        if verdict.must_change {
+            bound.standing.limit_to_change(is_reset);
+        }
         let done = self.succeeded(bound, via, verdict.told);
         let (mut changes, is_by_code) = (verdict.changes, code.is_some());
         let guess = code.map(|Spending { change, held }| {

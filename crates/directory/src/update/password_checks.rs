@@ -241,7 +241,7 @@ impl PasswordCase {
         let change = PasswordChange {
             at: self.now,
             reset: if must_change { ResetMark::Set } else { ResetMark::Goes },
-            unlocks: !self.is_self,
+            is_reset: !self.is_self,
             history: self.policy.history_rules(),
             met_deadline: self.policy.require_change_by_time,
         };

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use access::Identity;
+use access::{Identity, Privilege};
 use accounts::{PasswordPolicyResponse, PolicyError};
 use change::proposal::Kind;
 use ldap::extended::PasswordModify;
@@ -20,14 +20,16 @@ use zeroize::Zeroizing;
 
 use super::context::UpdateContext;
 use super::decided::Decided;
-use super::done::ExtendedAnswer;
+use super::done::{ExtendedAnswer, UpdateDone};
 use super::old_password::OldPassword;
-use super::order::{KeptUpdate, Order, Ready};
+use super::order::{KeptUpdate, Order, Ready, UpdateRequest};
 use super::password_case::{Asker, PasswordCase};
 use super::password_checks::{Refused, tell};
-use super::rights::Told;
+use super::policy_control::refused_by_policy;
+use super::rights::{Refusal as RightsRefusal, Told};
 use crate::bind::ClearPassword;
 use crate::refusal::Refusal;
+use crate::session::Session;
 
 /// The account whose password is to change.
 struct Whose {
@@ -73,6 +75,27 @@ impl UpdateContext<'_> {
                 self.password_modify_as(&Order { session: &session, ..*order }, wanted, &facts, true)
             }
         }
+    }
+
+    /// The answer to who names a user whom no entry is found for. Who may not reset passwords is not told which users
+    /// there are.
+    pub(crate) fn unknown_user(
+        &self,
+        session: &Session,
+        asked: UpdateRequest<'_, '_>,
+        result: LdapResult,
+    ) -> UpdateDone {
+        let UpdateRequest { controls, operation, message_id, .. } = asked;
+        let order = Order { session, controls, operation, message_id, may_be_slow: false };
+        let may_reset = self.rights_of(&order, &self.facts()).map(|rights| rights.has(Privilege::PasswordReset));
+        let told = match may_reset {
+            Ok(true) => Told::open(result),
+            Ok(false) => {
+                Told { policy: Some(PolicyError::PasswordModNotAllowed), ..Told::from(RightsRefusal::ResetPassword) }
+            }
+            Err(result) => Told::open(result),
+        };
+        refused_by_policy(controls, told)
     }
 
     fn password_modify_as(

@@ -102,6 +102,22 @@ fn a_new_password_ends_what_the_old_one_led_to() {
 }
 
 #[test]
+fn each_reset_has_a_time_of_its_own_and_an_own_change_has_none() {
+    let mut bed = bed(|_| {});
+    let reset = |bed: &Bed| bed.values(ANN, "ds-pwp-reset-time");
+    assert_eq!(reset(&bed), Vec::<String>::new(), "a new entry was not reset");
+    let mut times = std::collections::BTreeSet::new();
+    for number in 0..20 {
+        bed.set(ANN, &format!("secret {number}")).ok();
+        times.extend(reset(&bed));
+    }
+    assert_eq!(times.len(), 20);
+    bed.bind_as(ANN, "secret 19");
+    bed.set(ANN, "an own one").ok();
+    assert_eq!(reset(&bed), [times.last().unwrap().as_str()]);
+}
+
+#[test]
 fn former_passwords_are_refused() {
     let mut bed = bed(|policy| policy.password_history_count = 2);
     bed.bind_as(ANN, "opensesame");
