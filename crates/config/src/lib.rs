@@ -61,7 +61,7 @@ pub use privileges::PRIVILEGES;
 pub use reference::reference_manual;
 pub use sasl_handler::{
     CertificateMapper, CertificateMapping, CertificateValidation, ExternalSettings, FingerprintAlgorithm,
-    OauthSettings, SaslHandler, SaslKind,
+    GssapiSettings, OauthSettings, SaslHandler, SaslKind,
 };
 pub use secret::{HIDDEN, Secret};
 pub use set_expression::{SetExpression, SetExpressionError, SetOperator};

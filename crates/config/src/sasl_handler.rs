@@ -44,6 +44,8 @@ pub enum SaslKind {
     },
     /// `oauthbearer`
     OauthBearer(Box<OauthSettings>),
+    /// `gssapi`
+    Gssapi(Box<GssapiSettings>),
 }
 
 /// What EXTERNAL is set to.
@@ -91,6 +93,21 @@ pub struct OauthSettings {
     pub clock_skew: Duration,
     /// `openid-configuration-url`
     pub openid_configuration: Option<String>,
+}
+
+/// What GSSAPI is set to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GssapiSettings {
+    /// `identity-mapper`
+    pub identity_mapper: Option<String>,
+    /// `keytab`; none: that of the system.
+    pub keytab: Option<PathBuf>,
+    /// `principal-name`
+    pub principal: Option<String>,
+    /// `realm`
+    pub realm: Option<String>,
+    /// `offer-gss-spnego`
+    pub offers_spnego: bool,
 }
 
 /// `[certificate-mapper.NAME]`
@@ -191,6 +208,13 @@ pub(crate) fn handler(object: &Object, instance: &Path) -> SaslHandler {
                 _ => Duration::ZERO,
             },
             openid_configuration: get.text("openid-configuration-url"),
+        })),
+        "gssapi" => SaslKind::Gssapi(Box::new(GssapiSettings {
+            identity_mapper: identity_mapper(),
+            keytab: get.text("keytab").map(|path| instance.join(path)),
+            principal: get.text("principal-name"),
+            realm: get.text("realm"),
+            offers_spnego: get.truth("offer-gss-spnego"),
         })),
         "plain" => {
             SaslKind::Plain { identity_mapper: identity_mapper(), require_encryption: get.truth("require-encryption") }

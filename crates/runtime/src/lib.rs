@@ -16,6 +16,8 @@ pub mod connection;
 pub mod end;
 mod event_loop;
 pub mod host_names;
+#[cfg(feature = "gssapi")]
+pub mod kerberos;
 pub mod limits;
 pub mod listener;
 pub mod local_socket;

@@ -2,12 +2,13 @@
 //!
 //! Each mechanism reads what the client sent and says who it claims to be and how that is proved: PLAIN gives a
 //! password, SCRAM asks for the keys of the account and judges the proof itself, EXTERNAL relies on what the connection
-//! knows, OAUTHBEARER on a signed token. This crate knows no directory, no connection, no clock and no randomness:
-//! keys, nonces, channel bindings and the time are given. It knows nothing of LDAP either: authorization identities are
-//! text.
+//! knows, OAUTHBEARER on a signed token, GSSAPI on a ticket that the system's Kerberos library checks. This crate knows
+//! no directory, no connection, no clock and no randomness: keys, nonces, channel bindings and the time are given. It
+//! knows nothing of LDAP either: authorization identities are text.
 
 pub mod external;
 mod gs2;
+pub mod gssapi;
 pub mod jwt;
 mod mechanism;
 pub mod oauthbearer;

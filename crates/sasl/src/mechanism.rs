@@ -20,6 +20,10 @@ pub enum Mechanism {
     },
     /// A token that somebody trusted has signed (RFC 7628).
     OauthBearer,
+    /// A ticket of Kerberos (RFC 4752).
+    Gssapi,
+    /// The same, with a negotiation around it.
+    GssSpnego,
 }
 
 const fn scram(hash: ScramHash, plus: bool) -> Mechanism {
@@ -28,8 +32,10 @@ const fn scram(hash: ScramHash, plus: bool) -> Mechanism {
 
 impl Mechanism {
     /// All of them, the strongest first.
-    pub const ALL: [Mechanism; 9] = [
+    pub const ALL: [Mechanism; 11] = [
         Mechanism::External,
+        Mechanism::Gssapi,
+        Mechanism::GssSpnego,
         scram(ScramHash::Sha512, true),
         scram(ScramHash::Sha256, true),
         scram(ScramHash::Sha1, true),
@@ -53,6 +59,8 @@ impl Mechanism {
             Mechanism::Scram { hash: ScramHash::Sha512, plus: false } => "SCRAM-SHA-512",
             Mechanism::Scram { hash: ScramHash::Sha512, plus: true } => "SCRAM-SHA-512-PLUS",
             Mechanism::OauthBearer => "OAUTHBEARER",
+            Mechanism::Gssapi => "GSSAPI",
+            Mechanism::GssSpnego => "GSS-SPNEGO",
         }
     }
 

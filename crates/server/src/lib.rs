@@ -17,6 +17,7 @@ mod execute;
 mod executor;
 mod failed_start;
 mod invalid_instructions;
+mod kerberos;
 mod ldap_loop;
 mod limits;
 mod listener;

@@ -33,7 +33,7 @@ use crate::remote::LdapMail;
 use crate::settings::{Settings, SettingsError};
 use crate::stalls::Stalls;
 use crate::watch::watch;
-use crate::{invalid_instructions, messages, missing_groups};
+use crate::{invalid_instructions, kerberos, messages, missing_groups};
 
 /// How long running operations may take after a stop was asked for.
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
@@ -64,6 +64,9 @@ pub enum StartError {
     /// A notification handler.
     #[error("{0}")]
     Notification(String),
+    /// The Kerberos library does not take what the configuration says.
+    #[error("the SASL mechanism GSSAPI is not usable: {0}")]
+    Kerberos(String),
     /// Threads.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),
@@ -134,6 +137,7 @@ impl Server {
     /// # Errors
     /// When a socket cannot be opened.
     pub fn start_with(directory: Arc<Directory>, mut settings: Settings, mut logs: Logs) -> Result<Self, StartError> {
+        kerberos::set(directory.config()).map_err(StartError::Kerberos)?;
         let pools = Pools::new(settings.loops);
         directory.set_capabilities(capabilities(&settings))?;
         report_replayed(&directory, logs.errors());

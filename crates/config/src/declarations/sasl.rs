@@ -30,6 +30,35 @@ const SCRAM_HELP: &str = "The client proves that it knows the password without s
     password is stored by the scheme of the same name. Over TLS the mechanism that ends in -PLUS is offered too: the \
     proof then covers the connection.";
 
+const GSSAPI: &[Property] = &[
+    enabled("Whether clients may use the mechanism."),
+    live(
+        "identity-mapper",
+        "SaslHandler.kind",
+        Syntax::Reference("identity-mapper"),
+        "Finds the entry of the user by the whole principal: \"ann@EXAMPLE.COM\".",
+    )
+    .absent("Users are found by uid in all backends: the principal without its realm."),
+    live("keytab", "SaslHandler.kind", Syntax::Path, "The file with the keys of the server's principals.")
+        .absent("The file that the system's Kerberos library goes by: /etc/krb5.keytab or $KRB5_KTNAME."),
+    live(
+        "principal-name",
+        "SaslHandler.kind",
+        Syntax::Text,
+        "The server's principal that tickets have to be for: \"ldap/ldap.example.com@EXAMPLE.COM\".",
+    )
+    .absent("Tickets may be for any principal whose keys are in the file."),
+    live("realm", "SaslHandler.kind", Syntax::Text, "The realm of users: those of other realms are nobody.")
+        .absent("The realm of the server's principal."),
+    live(
+        "offer-gss-spnego",
+        "SaslHandler.kind",
+        Syntax::Boolean,
+        "Whether the mechanism GSS-SPNEGO is offered too: tickets with a negotiation around them.",
+    )
+    .default(&["false"]),
+];
+
 pub(super) static SASL_MECHANISM_HANDLER: Class = Class {
     name: "sasl-mechanism-handler",
     named_by: Some("the handler's name"),
@@ -136,6 +165,12 @@ pub(super) static SASL_MECHANISM_HANDLER: Class = Class {
                 )
                 .absent("It is told nothing."),
             ],
+        },
+        Variant {
+            type_name: "gssapi",
+            help: "GSSAPI: a ticket of Kerberos. Takes a pando that is built with the feature gssapi. The mechanism \
+                   has no encryption of its own here: that is for TLS.",
+            properties: GSSAPI,
         },
     ],
     children: &[],

@@ -1,7 +1,10 @@
 //! What an exchange has come to between two requests of a connection.
 
+use std::sync::{Arc, Mutex};
+
 use password::ScramKeys;
 use sasl::Mechanism;
+use sasl::gssapi::Acceptor;
 use schema::NormalizedDn;
 
 /// See the module.
@@ -9,6 +12,8 @@ use schema::NormalizedDn;
 pub(crate) enum Exchange {
     /// The client was asked for a proof.
     Scram(Box<ScramExchange>),
+    /// The client is asked for more of its ticket.
+    Kerberos(KerberosExchange),
     /// The client was told that its token is not good, and has to acknowledge it.
     TokenRefused,
 }
@@ -25,11 +30,19 @@ pub(crate) struct ScramExchange {
     pub(crate) authzid: Option<String>,
 }
 
+/// An exchange of GSSAPI or GSS-SPNEGO.
+#[derive(Clone, Debug)]
+pub(crate) struct KerberosExchange {
+    pub(crate) mechanism: Mechanism,
+    pub(crate) acceptor: Arc<Mutex<Acceptor>>,
+}
+
 impl Exchange {
     /// Whether a request with that mechanism continues the exchange.
     pub(crate) fn is_of(&self, mechanism: Mechanism) -> bool {
         match self {
             Exchange::Scram(scram) => scram.mechanism == mechanism,
+            Exchange::Kerberos(kerberos) => kerberos.mechanism == mechanism,
             Exchange::TokenRefused => mechanism == Mechanism::OauthBearer,
         }
     }

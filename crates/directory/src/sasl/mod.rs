@@ -13,12 +13,14 @@
 //! | `exchange` | what is kept between two requests |
 //! | `claim` | from what a client sends to the name of an entry |
 //! | `steps` | one step of each mechanism |
+//! | `kerberos` | the steps of GSSAPI, and whose principal it is |
 //! | `acting` | authorization identities |
 
 mod acting;
 mod certificate;
 mod claim;
 mod exchange;
+mod kerberos;
 mod key_file;
 mod offer;
 mod settings;

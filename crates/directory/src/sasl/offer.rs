@@ -35,6 +35,7 @@ impl SaslSettings {
                 (mapper_works(identity_mapper), *require_encryption)
             }
             (SaslKind::OauthBearer(settings), _) => (mapper_works(&settings.identity_mapper), true),
+            (SaslKind::Gssapi(settings), _) => (mapper_works(&settings.identity_mapper), false),
             (SaslKind::Scram { identity_mapper, .. }, Mechanism::Scram { plus, .. }) => {
                 (mapper_works(identity_mapper) && (!plus || has_binding), false)
             }

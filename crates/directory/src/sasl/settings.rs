@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{CertificateMapper, CertificateMapping, Config, ExternalSettings, OauthSettings, SaslHandler, SaslKind};
+use config::{
+    CertificateMapper, CertificateMapping, Config, ExternalSettings, GssapiSettings, OauthSettings, SaslHandler,
+    SaslKind,
+};
 use sasl::Mechanism;
 use sasl::jwt::TokenRules;
 use sasl::scram::Decoys;
@@ -15,6 +18,11 @@ use crate::open_error::OpenError;
 
 /// Octets of salt of keys of SCRAM that are made here.
 const DECOY_SALT_BYTES: usize = 16;
+
+/// What to do about a handler that this program has nothing for.
+const NO_KERBEROS: &str = "this pando is built without Kerberos: build it with \
+    `cargo build --release -p pando --features gssapi` (libkrb5-dev and libclang-dev have to be there), or say \
+    `enabled = false`";
 
 /// See the module.
 pub(crate) struct SaslSettings {
@@ -57,8 +65,10 @@ impl SaslSettings {
         let mut tokens = None;
         for handler in &handlers {
             let fault = |reason| OpenError::Sasl { name: handler.name.clone(), reason };
-            if let SaslKind::OauthBearer(settings) = &handler.kind {
-                tokens = Some(Arc::new(Tokens::new(settings).map_err(fault)?));
+            match &handler.kind {
+                SaslKind::OauthBearer(settings) => tokens = Some(Arc::new(Tokens::new(settings).map_err(fault)?)),
+                SaslKind::Gssapi(settings) => check_kerberos(settings).map_err(fault)?,
+                _ => {}
             }
         }
         for mapper in &config.certificate_mappers {
@@ -77,7 +87,9 @@ impl SaslSettings {
         let is_it = |kind: &&SaslKind| match (kind, mechanism) {
             (SaslKind::Plain { .. }, Mechanism::Plain)
             | (SaslKind::External(_), Mechanism::External)
-            | (SaslKind::OauthBearer(_), Mechanism::OauthBearer) => true,
+            | (SaslKind::OauthBearer(_), Mechanism::OauthBearer)
+            | (SaslKind::Gssapi(_), Mechanism::Gssapi) => true,
+            (SaslKind::Gssapi(settings), Mechanism::GssSpnego) => settings.offers_spnego,
             (SaslKind::Scram { mechanism, .. }, Mechanism::Scram { hash, .. }) => {
                 mechanism.eq_ignore_ascii_case(hash.mechanism())
             }
@@ -100,6 +112,19 @@ impl SaslSettings {
     /// Keys for names that have none, with as many rounds as new stored values have.
     pub(crate) fn decoys(&self, iterations: u32) -> Decoys {
         Decoys::new(self.decoy_secret.get(), iterations, DECOY_SALT_BYTES)
+    }
+}
+
+/// Whether tickets can be checked at all.
+fn check_kerberos(settings: &GssapiSettings) -> Result<(), String> {
+    if !sasl::gssapi::IS_BUILT {
+        return Err(NO_KERBEROS.to_owned());
+    }
+    match &settings.keytab {
+        Some(keytab) => std::fs::File::open(keytab)
+            .map(drop)
+            .map_err(|error| format!("keytab \"{}\" cannot be read: {error}", keytab.display())),
+        None => Ok(()),
     }
 }
 
@@ -129,5 +154,22 @@ impl Tokens {
             leeway_seconds: Duration::as_secs(&settings.clock_skew),
         };
         Ok(Tokens { keys: KeyFile::open(&settings.key_set)?, rules, settings: settings.clone() })
+    }
+}
+
+#[cfg(all(test, not(feature = "gssapi")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_without_kerberos_says_how_to_get_one_with_it() {
+        let handler = |more: &str| {
+            let text = format!("[sasl-mechanism-handler.GSSAPI]\ntype = \"gssapi\"\n{more}\n");
+            let config = Config::parse(&text, std::path::Path::new("/x/pando.toml")).unwrap();
+            SaslSettings::new(&config, &Schema::standard()).map(drop)
+        };
+        let refused = handler("").unwrap_err().to_string();
+        assert!(refused.contains("GSSAPI") && refused.contains("--features gssapi"), "{refused}");
+        handler("enabled = false").unwrap();
     }
 }

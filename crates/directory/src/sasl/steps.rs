@@ -37,23 +37,23 @@ pub struct SaslBind {
 }
 
 /// What a step is asked for with.
-struct Asked<'r> {
-    session: &'r Session,
-    mechanism: Mechanism,
-    credentials: Option<&'r [u8]>,
-    controls: &'r Controls<'r>,
-    time: RequestTime,
+pub(super) struct Asked<'r> {
+    pub(super) session: &'r Session,
+    pub(super) mechanism: Mechanism,
+    pub(super) credentials: Option<&'r [u8]>,
+    pub(super) controls: &'r Controls<'r>,
+    pub(super) time: RequestTime,
 }
 
 /// How a step ends that does not get as far as an account.
-enum Ending {
+pub(super) enum Ending {
     /// With that result.
     Refused(LdapResult),
     /// As a wrong password does; why is for the log.
     Failed(String),
 }
 
-type StepResult = Result<SaslBind, Ending>;
+pub(super) type StepResult = Result<SaslBind, Ending>;
 
 impl<R: Into<LdapResult>> From<R> for Ending {
     fn from(result: R) -> Ending {
@@ -62,13 +62,13 @@ impl<R: Into<LdapResult>> From<R> for Ending {
 }
 
 /// What a client sent is not good.
-fn failed(why: impl std::fmt::Display) -> Ending {
+pub(super) fn failed(why: impl std::fmt::Display) -> Ending {
     Ending::Failed(why.to_string())
 }
 
 impl Asked<'_> {
     /// What follows once the account is known to be good.
-    fn tail(&self, credentials: Option<Vec<u8>>, authzid: Option<&str>) -> SaslTail {
+    pub(super) fn tail(&self, credentials: Option<Vec<u8>>, authzid: Option<&str>) -> SaslTail {
         let acting = authzid.map(|authzid| {
             let (controls, session) = (self.controls.encoded().to_vec(), self.session.apart());
             Box::new(Acting { authzid: authzid.to_owned(), session, controls, time: self.time })
@@ -76,12 +76,12 @@ impl Asked<'_> {
         SaslTail { credentials, failure: None, acting }
     }
 
-    fn by(&self) -> Authentication {
+    pub(super) fn by(&self) -> Authentication {
         Authentication::Sasl(self.mechanism.name().into())
     }
 
     /// How the client came.
-    fn came(&self, by: Authentication) -> (Authentication, &Controls<'_>, Instant) {
+    pub(super) fn came(&self, by: Authentication) -> (Authentication, &Controls<'_>, Instant) {
         (by, self.controls, self.time.started)
     }
 }
@@ -118,6 +118,10 @@ impl Directory {
             let asked = Asked { session, mechanism, credentials, controls, time };
             match pending.filter(|pending| pending.is_of(mechanism)) {
                 Some(Exchange::Scram(scram)) => self.scram_last(&asked, *scram),
+                Some(Exchange::Kerberos(exchange)) => match kind {
+                    SaslKind::Gssapi(settings) => self.kerberos(&asked, settings, exchange),
+                    _ => Err(unknown().into()),
+                },
                 Some(Exchange::TokenRefused) => Err(failed("The token is not good")),
                 None => self.first_step(&asked, kind),
             }
@@ -141,6 +145,7 @@ impl Directory {
             SaslKind::Plain { identity_mapper, .. } => self.plain(asked, &mapper(identity_mapper)),
             SaslKind::External(settings) => self.external(asked, settings),
             SaslKind::Scram { identity_mapper, .. } => self.scram_first(asked, &mapper(identity_mapper)),
+            SaslKind::Gssapi(settings) => self.kerberos_first(asked, settings),
             SaslKind::OauthBearer(settings) => {
                 let sasl = self.sasl.load();
                 let tokens = sasl.tokens().ok_or_else(|| failed("There are no keys of an issuer"))?;
@@ -280,7 +285,7 @@ impl Directory {
     }
 
     /// The client has to go on.
-    fn challenge(&self, credentials: Vec<u8>) -> SaslBind {
+    pub(super) fn challenge(&self, credentials: Vec<u8>) -> SaslBind {
         let step = BindStep::Done(self.ended(LdapResult::new(ResultCode::SASL_BIND_IN_PROGRESS, "")));
         SaslBind { step, tail: SaslTail { credentials: Some(credentials), ..SaslTail::default() } }
     }
