@@ -11,14 +11,14 @@ show. Writers race for a few mail addresses that only one may have. One more thr
 and deletes or renames them at once, so that many kills meet a clean-up half done; referential integrity works at once
 in some rounds and a second behind in others; another one changes roles and a class of service. In the end no reference
 names nobody, and every entry's groups, roles and given values are those of a computation from scratch, and cn=changelog
-tells the same entries."""
+tells the same entries. Passwords are guessed all the while: no failure that was answered is forgotten, and no account
+that was unlocked is locked again."""
 
 import contextlib
 import random
 import re
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +26,8 @@ from typing import NamedTuple
 import ldap
 import membership
 from changelog_mirror import Mirror
+from crash_guesses import Guesser, check_guesses, plant_accounts
+from crash_load import Load, ber
 from ldap.controls import LDAPControl
 from ldap.extop import ExtendedRequest
 from pando_server import BASE, DIRECTORY_LDIF, Pando, until
@@ -81,12 +83,6 @@ class State(NamedTuple):
     mail: str | None = None
 
 
-def ber(tag: int, *parts: bytes) -> bytes:
-    body = b"".join(parts)
-    assert len(body) < 0x80
-    return bytes((tag, len(body))) + body
-
-
 class Transaction:
     """Updates that are done together or not at all (RFC 5805)."""
 
@@ -103,28 +99,6 @@ class Transaction:
         request = ExtendedRequest(TXN_END, None)
         request.encodedRequestValue = lambda: value
         self.con.extop_s(request)
-
-
-class Load(threading.Thread):
-    """Does steps until the server is gone."""
-
-    def __init__(self, name: str, server: Pando, seed: float):
-        super().__init__(daemon=True)
-        self.label, self.server, self.random = name, server, random.Random(seed)
-        # name → the state that the update in flight would make
-        self.in_flight: dict = {}
-        self.done = 0
-        self.failure: str | None = None
-
-    def run(self):
-        try:
-            con = self.server.connect()
-            while True:
-                self.step(con)
-        except (ldap.SERVER_DOWN, ldap.CONNECT_ERROR, ldap.TIMEOUT, ldap.UNAVAILABLE):
-            pass
-        except Exception as e:
-            self.failure = f"{self.label}: {type(e).__name__} {e} for {self.in_flight}"
 
 
 class Writer(Load):
@@ -360,10 +334,13 @@ def check_service(con, entries: dict):
     assert found == having, "the filter on what is given"
 
 
-def one_round(server: Pando, states: list[dict], mirror: Mirror, rng: random.Random, number: int) -> int:
+def one_round(
+    server: Pando, states: list[dict], failures: dict, mirror: Mirror, rng: random.Random, number: int
+) -> int:
     """Load, kill, restart, compare; gives the number of acknowledged updates."""
     writers = [Writer(n, server, states[n], rng.random()) for n in range(WRITERS)]
-    threads = [*writers, Crowd(server, number, rng.random()), Definer(server, rng.random())]
+    guesser = Guesser(server, failures, rng.random())
+    threads = [*writers, Crowd(server, number, rng.random()), Definer(server, rng.random()), guesser]
     for thread in threads:
         thread.start()
     time.sleep(rng.uniform(0.05, 1.5))
@@ -373,6 +350,7 @@ def one_round(server: Pando, states: list[dict], mirror: Mirror, rng: random.Ran
         assert thread.failure is None, thread.failure
     server.start()
     found = read_all(server)
+    check_guesses(server, guesser)
     check_members(server, mirror)
     for w in writers:
         if len(w.in_flight) > 1:
@@ -411,6 +389,7 @@ def plant(server: Pando):
     con.add_s(ROLES["filtered"], role("nsFilteredRoleDefinition", nsRoleFilter="(sn=Crash)"))
     con.add_s(ROLES["nested"], role("nsNestedRoleDefinition", nsRoleDN=ROLES["filtered"]))
     con.add_s(ROLES["circle"], role("nsNestedRoleDefinition", nsRoleDN=ROLES["nested"]))
+    plant_accounts(con)
     con.unbind_s()
 
 
@@ -423,13 +402,13 @@ def set_interval(server: Pando, interval: str):
 
 def rounds(server: Pando, count: int, seed: int, report=lambda line: None) -> int:
     rng = random.Random(seed)
-    states, mirror = [{} for _ in range(WRITERS)], Mirror()
+    states, failures, mirror = [{} for _ in range(WRITERS)], {}, Mirror()
     plant(server)
     total = 0
     for n in range(count):
         # The server starts within the round; what waits under one interval is worked off under the other.
         set_interval(server, INTERVALS[n % 2])
-        total += one_round(server, states, mirror, rng, n)
+        total += one_round(server, states, failures, mirror, rng, n)
         if n % 10 == 9 or n == count - 1:
             server.kill()
             server.tool("verify-index", "-b", BASE)

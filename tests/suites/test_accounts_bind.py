@@ -186,3 +186,14 @@ def test_a_disabled_account_loses_its_sessions_and_its_searches(locking):
     with pytest.raises((ldap.SERVER_DOWN, ldap.INVALID_CREDENTIALS)):
         con.search_s(BASE, ldap.SCOPE_BASE)
     assert bind(locking, ANN, PASSWORD) == bind(locking, ANN, "guess") == (49, None)
+
+
+def test_the_changelog_tells_a_reset_but_not_what_binds_wrote(locking):
+    assert bind(locking, ANN, "guess") == (49, None)
+    root = locking.connect()
+    root.modify_s(ANN, [(ldap.MOD_REPLACE, "userPassword", [b"another password"])])
+    assert failures(locking, ANN) == []
+    (*_, (_, told)) = root.search_s("cn=changelog", ldap.SCOPE_ONELEVEL, f"(targetDN={ANN})", ["changes"])
+    changes = told["changes"][0].decode()
+    assert "replace: userPassword" in changes or "add: userPassword" in changes
+    assert "pwdChangedTime" in changes and "pwdFailureTime" not in changes

@@ -36,6 +36,23 @@ pub enum AccountAttribute {
     Token,
 }
 
+impl AccountAttribute {
+    /// Whether binds write it, and not only administrators and changes of passwords.
+    #[must_use]
+    pub fn is_written_by_binds(self) -> bool {
+        match self {
+            Self::Locked | Self::Failure | Self::DelayedUntil | Self::GraceUse | Self::Warned | Self::Token => true,
+            Self::PasswordChanged
+            | Self::PasswordReset
+            | Self::Disabled
+            | Self::Start
+            | Self::End
+            | Self::MustChange
+            | Self::MetDeadline => false,
+        }
+    }
+}
+
 const NAMES: [(&[u8], AccountAttribute); 15] = [
     (b"pwdChangedTime", AccountAttribute::PasswordChanged),
     (b"ds-pwp-reset-time", AccountAttribute::PasswordReset),

@@ -8,6 +8,7 @@ use store::StoreError;
 
 use super::change::{AttributeChange, Change};
 use super::kind::ChangeKind;
+use query::account_types::AccountAttribute;
 use query::facts::Facts;
 use query::own_names::CHANGELOG_DN;
 use query::synthetic::{Attributes, SyntheticEntry};
@@ -23,14 +24,26 @@ pub fn container(facts: &Facts, changes: u64) -> Result<SyntheticEntry, StoreErr
 }
 
 /// The entry of a change. If the values are too large for an entry, they are left out.
-pub fn entry_of(facts: &Facts, change: &Change<'_>) -> Result<SyntheticEntry, StoreError> {
-    match make(facts, change, true) {
-        Err(StoreError::RecordTooLarge { .. }) => make(facts, change, false),
+///
+/// Who is not told what binds write (`tells_account_state`) is not told that another change takes it away, either: a
+/// value that never came would go.
+pub fn entry_of(facts: &Facts, change: &Change<'_>, tells_account_state: bool) -> Result<SyntheticEntry, StoreError> {
+    let shown = Shown { facts, tells_account_state };
+    match make(shown, change, true) {
+        Err(StoreError::RecordTooLarge { .. }) => make(shown, change, false),
         made => made,
     }
 }
 
-fn make(facts: &Facts, change: &Change<'_>, with_values: bool) -> Result<SyntheticEntry, StoreError> {
+/// Which attributes are shown.
+#[derive(Clone, Copy)]
+struct Shown<'f> {
+    facts: &'f Facts,
+    tells_account_state: bool,
+}
+
+fn make(shown: Shown<'_>, change: &Change<'_>, with_values: bool) -> Result<SyntheticEntry, StoreError> {
+    let facts = shown.facts;
     let mut attributes = Attributes::new();
     let mut add = |description: &str, value: &[u8]| attributes.add(description, [value]);
     let (mut time, mut csn) = (Vec::new(), Vec::new());
@@ -56,9 +69,9 @@ fn make(facts: &Facts, change: &Change<'_>, with_values: bool) -> Result<Synthet
     }
     if with_values {
         let (description, text) = match change.kind {
-            ChangeKind::Delete => ("includedAttributes", content(facts, change, |it, put| it.removed().for_each(put))),
-            ChangeKind::Add => ("changes", content(facts, change, |it, put| it.added().for_each(put))),
-            ChangeKind::Modify => ("changes", modifications(facts, change)),
+            ChangeKind::Delete => ("includedAttributes", content(shown, change, |it, put| it.removed().for_each(put))),
+            ChangeKind::Add => ("changes", content(shown, change, |it, put| it.added().for_each(put))),
+            ChangeKind::Modify => ("changes", modifications(shown, change)),
             ChangeKind::ModifyDn => ("changes", Vec::new()),
         };
         if !text.is_empty() {
@@ -79,32 +92,40 @@ fn change_type(kind: ChangeKind) -> &'static str {
 }
 
 /// Without those that nobody may read.
-fn shown_attributes<'c>(facts: &Facts, change: &Change<'c>) -> impl Iterator<Item = AttributeChange<'c>> {
-    change.attributes().filter(|attribute| {
+fn shown_attributes<'c>(shown: Shown<'_>, change: &Change<'c>) -> impl Iterator<Item = AttributeChange<'c>> {
+    let Shown { facts, tells_account_state } = shown;
+    change.attributes().filter(move |attribute| {
         let known = facts.schema.type_of_description(attribute.description.as_bytes());
-        known.is_none_or(|known| !facts.is_hidden(known.index))
+        known.is_none_or(|known| {
+            let meaning = facts.account.meaning(known.index.0);
+            let is_told = tells_account_state || !meaning.is_some_and(AccountAttribute::is_written_by_binds);
+            is_told && !facts.is_hidden(known.index)
+        })
     })
 }
 
 /// `attribute: value` lines.
 fn content(
-    facts: &Facts,
+    shown: Shown<'_>,
     change: &Change<'_>,
     values: impl Fn(&AttributeChange<'_>, &mut dyn FnMut(&[u8])),
 ) -> Vec<u8> {
     let mut out = Vec::new();
-    for attribute in shown_attributes(facts, change) {
+    for attribute in shown_attributes(shown, change) {
         values(&attribute, &mut |value| put_line(&mut out, attribute.description.as_bytes(), value, None));
     }
     out
 }
 
 /// Modifications as in an LDIF change record (RFC 2849), which bring about the same once more.
-fn modifications(facts: &Facts, change: &Change<'_>) -> Vec<u8> {
+fn modifications(shown: Shown<'_>, change: &Change<'_>) -> Vec<u8> {
     let mut out = Vec::new();
-    for attribute in shown_attributes(facts, change) {
-        let is_single =
-            facts.schema.type_of_description(attribute.description.as_bytes()).is_some_and(|it| it.is_single_value());
+    for attribute in shown_attributes(shown, change) {
+        let is_single = shown
+            .facts
+            .schema
+            .type_of_description(attribute.description.as_bytes())
+            .is_some_and(|it| it.is_single_value());
         let has_added = attribute.added().next().is_some();
         if !attribute.is_complete || (is_single && has_added) {
             put_modification(&mut out, "replace", attribute.description, attribute.added());

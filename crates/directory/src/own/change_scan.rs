@@ -6,10 +6,13 @@
 use std::sync::Arc;
 
 use ldap::filter::{Assertion, Filter, FilterNode};
+use store::StoreError;
 use store::record::Timestamp;
 
-use change::history::{Bounds, Change, History, HistoryReader};
+use change::history::entry::entry_of;
+use change::history::{Bounds, Cause, Change, History, HistoryReader};
 use query::facts::Facts;
+use query::synthetic::SyntheticEntry;
 
 /// Which changes a search looks at.
 pub(crate) struct ChangeScan {
@@ -88,6 +91,11 @@ impl ChangeScan {
     /// Whether the changelog shows a change.
     pub(crate) fn shows(&self, change: &Change<'_>) -> bool {
         self.history.shows(change.cause)
+    }
+
+    /// A change as an entry.
+    pub(crate) fn entry_of(&self, facts: &Facts, change: &Change<'_>) -> Result<SyntheticEntry, StoreError> {
+        entry_of(facts, change, self.history.shows(Cause::AccountState))
     }
 
     /// About how many there are.

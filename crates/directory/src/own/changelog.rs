@@ -10,7 +10,7 @@ use store::StoreError;
 use super::change_scan::ChangeScan;
 use super::tree::{OwnContext, OwnFound, OwnSearch, OwnTree};
 use change::history::entry::{container, entry_of};
-use change::history::{Bounds, History};
+use change::history::{Bounds, Cause, History};
 use query::error::store_failure;
 use query::facts::Facts;
 use query::own_names::CHANGELOG_DN;
@@ -67,7 +67,7 @@ impl OwnTree for Changelog {
         let Some(change) = found.filter(|change| change.number == number && context.history.shows(change.cause)) else {
             return Ok(None);
         };
-        let entry = entry_of(context.facts, &change).map_err(failure)?;
+        let entry = entry_of(context.facts, &change, context.history.shows(Cause::AccountState)).map_err(failure)?;
         Ok((entry.normalized() == dn).then(|| Arc::new(entry)))
     }
 

@@ -11,7 +11,6 @@ use super::stop::Stop;
 use super::worker::WorkerFor;
 use crate::own::ChangeScan;
 use change::history::HistoryError;
-use change::history::entry::entry_of;
 use query::filter::Truth;
 use query::rights::Reader;
 
@@ -76,7 +75,7 @@ impl SearchPlan {
                 continue;
             }
             let position = Position::synthetic(usize::try_from(change.number).unwrap_or(usize::MAX));
-            let entry = entry_of(&facts, &change)?;
+            let entry = scan.entry_of(&facts, &change)?;
             let view = entry.view()?;
             if !(Reader { facts: &facts, rights: &*worker.rights }).shows(&view)? {
                 continue;
