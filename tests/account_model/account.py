@@ -34,6 +34,9 @@ class Account:
     last_login: int | None = None
     warned: int | None = None
     required_change: int | None = None
+    # The lock under which passwords were guessed, and how many wrong ones were compared.
+    guessed_since: int | None = None
+    guesses: int = 0
     # An attribute that has nothing to do with passwords.
     description: str | None = None
 

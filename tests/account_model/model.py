@@ -264,7 +264,7 @@ class Model:
         view = judged.settled()
         if self.has(Quirk.LOCKS_WHEN_NOTICED) and view.account.locked is None and view.is_locked():
             account.locked = self.now
-        if not account.has(step.password):
+        if not self.is_password(judged, step.password):
             self.count_failure(judged)
             return self.reply(step, INVALID_CREDENTIALS)
         if account.disabled or not judged.is_valid():
@@ -312,6 +312,22 @@ class Model:
         if error is Error.CHANGE_AFTER_RESET:
             return replace(reply, netscape=((control.EXPIRED, b"0"),))
         return reply
+
+    def is_password(self, judged: Judgement, clear: str) -> bool:
+        """Whether a guess is taken for the password: under a lock only so many wrong ones are compared."""
+        account, view = judged.account, judged.settled()
+        is_right = account.has(clear)
+        if self.has(Quirk.GUESSES_UNDER_A_LOCK):
+            return is_right
+        since = view.locked_since() if view.is_locked() else None
+        if account.guessed_since != since:
+            account.guessed_since, account.guesses = since, 0
+        if since is None:
+            return is_right
+        if account.guesses >= judged.policy.lockout_failure_count:
+            return False
+        account.guesses += not is_right
+        return is_right
 
     def count_failure(self, judged: Judgement, even_locked: bool = False) -> None:
         account, policy = judged.account, judged.policy
@@ -400,7 +416,8 @@ class Model:
             guesses = bool(account.passwords) and not self.has(Quirk.DELETION_IS_NO_GUESS)
             if by_self and guesses and self.is_kept_out(judged):
                 return UNWILLING, Error.LOCKED
-            if not account.has(step.old):
+            is_old = self.is_password(judged, step.old) if guesses else account.has(step.old)
+            if not is_old:
                 if guesses:
                     self.count_failure(judged)
                 return NO_SUCH_ATTRIBUTE, None
@@ -481,7 +498,7 @@ class Model:
             return self.reply(step, NO_ACCESS, told)
         judged = self.judge(account)
         as_bind = anonymous and not self.has(Quirk.CHANGE_TELLS_NAMES)
-        if as_bind and not account.has(step.old):
+        if as_bind and not self.is_password(judged, step.old):
             self.count_failure(judged)
             return self.reply(step, INVALID_CREDENTIALS)
         expired = not judged.is_valid() and not self.has(Quirk.EXPIRED_ACCOUNT_MAY_CHANGE)
@@ -493,7 +510,7 @@ class Model:
             return self.reply(step, UNWILLING, Error.MUST_SUPPLY_OLD)
         if step.old is not None and judged.policy.require_secure_authentication:
             return self.reply(step, CONFIDENTIALITY)
-        if step.old is not None and not account.has(step.old):
+        if step.old is not None and not as_bind and not self.is_password(judged, step.old):
             if account.passwords or self.has(Quirk.OLD_OF_NOTHING):
                 self.count_failure(judged, even_locked=self.has(Quirk.FAILURES_WHILE_LOCKED))
             return self.reply(step, INVALID_CREDENTIALS)

@@ -148,6 +148,10 @@ class Quirk(Enum):
         "OpenDJ refuses who am I to a session that must change its password; here, as in slapd, it is answered: it "
         "tells nothing but who has just logged in, and clients ask it to find that out"
     )
+    GUESSES_UNDER_A_LOCK = (
+        "OpenDJ compares any number of passwords while an account is locked, and tells the lock to the right one; here "
+        "as many wrong ones as led to the lock, and after that every password is wrong until the lock ends"
+    )
 
 
 PANDO: frozenset[Quirk] = frozenset()

@@ -34,12 +34,13 @@ impl Guessed {
         Guessed::Entry(place.backend.0, place.id.0)
     }
 
-    fn shard(self) -> usize {
+    /// One of so many parts.
+    pub(crate) fn shard(self, shards: usize) -> usize {
         let number = match self {
             Guessed::Entry(backend, entry) | Guessed::Code(backend, entry) => entry.wrapping_add(backend as u64),
             Guessed::Root(hash) => hash,
         };
-        (number % SHARDS as u64) as usize
+        (number % shards as u64) as usize
     }
 }
 
@@ -92,7 +93,7 @@ impl Guesses {
     }
 
     fn shard(&self, whose: Guessed) -> Option<MutexGuard<'_, HashMap<Guessed, u32>>> {
-        let shard = self.shards.get(whose.shard())?;
+        let shard = self.shards.get(whose.shard(SHARDS))?;
         Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -42,6 +42,7 @@ mod identity;
 pub mod inactive;
 pub mod limits;
 pub mod lint;
+pub mod locked_guesses;
 pub mod not_obeyed;
 mod oid_rights;
 mod plain;

@@ -41,4 +41,4 @@ pub use validate::{
     EntryValues, NoEntry, PasswordFault, QualityCheck, QualityRule, ReadAt, Surroundings, ValidatorRule,
     check_password,
 };
-pub use verdict::{BindRefusal, Credential, MayGuess, Verdict};
+pub use verdict::{BindRefusal, Credential, MayGuess, UnderLock, Verdict};

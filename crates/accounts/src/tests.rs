@@ -86,7 +86,9 @@ fn the_account_is_locked_by_the_nth_wrong_password_and_not_before() {
     let before = state.clone();
     wrong(&policy, &mut state, 70);
     assert_eq!(state, before);
-    assert_eq!(account(&policy, &state, 70).may_guess(99), MayGuess::Uncounted);
+    let lock = UnderLock { mark: at(11), until: Some(at(71)), most: 3 };
+    assert_eq!(account(&policy, &state, 70).may_guess(99), MayGuess::UnderLock(lock));
+    assert_eq!(account(&policy, &state, 71).may_guess(0), MayGuess::Counted);
     // It ends by itself, and all failures with it.
     assert_eq!(refusal(&policy, &state, 71), None);
     assert_eq!(account(&policy, &state, 71).failures_left(), Some(3));

@@ -76,12 +76,25 @@ pub struct Verdict {
 /// Whether a password may be compared with the account's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MayGuess {
-    /// A wrong one changes nothing: they are not counted, or the account is locked already.
+    /// A wrong one changes nothing: they are not counted.
     Uncounted,
+    /// A wrong one changes nothing: the account is locked already.
+    UnderLock(UnderLock),
     /// After the guess was counted as one in flight.
     Counted,
     /// The guesses in flight may use up those that are left.
     NotNow,
+}
+
+/// A lock, or a delay, as guesses under it are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnderLock {
+    /// Another one for each lock of an account.
+    pub mark: Moment,
+    /// When it ends, if it does by itself.
+    pub until: Option<Moment>,
+    /// So many wrong passwords are compared while it lasts.
+    pub most: u32,
 }
 
 impl Account<'_> {
@@ -147,12 +160,31 @@ impl Account<'_> {
     #[must_use]
     pub fn may_guess(&self, in_flight: u32) -> MayGuess {
         let rules = self.policy.lock_rules();
-        if !rules.count_failures() || self.lock().is_some() || self.delay().is_some() {
+        if !rules.count_failures() {
             return MayGuess::Uncounted;
+        }
+        if let Some(lock) = self.under_lock(rules.count.max(1)) {
+            return MayGuess::UnderLock(lock);
         }
         let left = self.failures_left().unwrap_or(u32::MAX);
         let together = if rules.min_delay.is_zero() { left } else { left.min(1) };
         if in_flight < together { MayGuess::Counted } else { MayGuess::NotNow }
+    }
+
+    fn under_lock(&self, most: u32) -> Option<UnderLock> {
+        if let Some(end) = self.lock() {
+            let mark = match self.state.lock {
+                Some(Lock::Since(since)) => since,
+                Some(Lock::UntilUnlocked) => Moment::default(),
+                None => self.state.failures.last().copied().unwrap_or_default(),
+            };
+            let until = match end {
+                LockEnd::At(until) => Some(until),
+                LockEnd::ByAdministrator => None,
+            };
+            return Some(UnderLock { mark, until, most });
+        }
+        self.delay().map(|until| UnderLock { mark: until, until: Some(until), most })
     }
 
     /// The time of this login, if one is kept and that which is stored is too old.

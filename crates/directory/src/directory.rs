@@ -34,6 +34,7 @@ use crate::update::{InternalLog, UpdateState};
 use crate::watch::Watches;
 use access::guesses::Guesses;
 use access::limits::{LimitsFinder, LiveLimits};
+use access::locked_guesses::LockedGuesses;
 use access::{AccessControl, AccountClock, Authentication, Bound, Identity, Rights};
 use change::history::History;
 use query::backend::Backend;
@@ -77,6 +78,8 @@ pub struct Directory {
     pub(crate) account_clock: AccountClock,
     /// Of all accounts, in flight.
     pub(crate) guesses: Arc<Guesses>,
+    /// Of locked accounts, while they are locked.
+    pub(crate) locked_guesses: Arc<LockedGuesses>,
     /// What binds change in accounts, on its way.
     pub(crate) states: StateWriter,
     pub(crate) reencoder: Reencoder,

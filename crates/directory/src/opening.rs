@@ -186,6 +186,7 @@ fn assembled(
         watches: Watches::new(config.global.persistent_searches_max),
         account_clock: AccountClock::default(),
         guesses: Arc::default(),
+        locked_guesses: Arc::default(),
         timer: Arc::default(),
         remembered: RememberedBinds::default(),
         second_factors,

@@ -116,6 +116,7 @@ impl Directory {
             reading: &self.reading,
             roots: &self.roots,
             guesses: &self.guesses,
+            locked_guesses: &self.locked_guesses,
             states: &self.states,
             clock: &self.account_clock,
             decoys: &self.decoys,

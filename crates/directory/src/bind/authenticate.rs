@@ -2,7 +2,11 @@
 
 use std::time::Instant;
 
-use accounts::{BindRefusal, Credential as Proof, MayGuess, PasswordPolicyResponse, StateChange, StateUpdateFailure};
+use access::guesses::Guessed;
+use accounts::{
+    BindRefusal, Credential as Proof, MayGuess, Moment, PasswordPolicyResponse, StateChange, StateUpdateFailure,
+    UnderLock,
+};
 use ldap::{ControlBuf, LdapResult, ResultCode};
 use query::backend::BackendIndex;
 use query::entry_place::EntryPlace;
@@ -56,7 +60,7 @@ impl BindContext<'_> {
         };
         match clear.map(|sent| take_code(&mut attempt, sent)) {
             Some(clear) if attempt.claimed.is_slow() => {
-                let verification = match self.remembered(&attempt.claimed, clear) {
+                let verification = match self.remembered(&attempt, clear) {
                     Remembered::Right => return self.conclude_clear(attempt, clear, true),
                     Remembered::Verify(verification) => verification,
                 };
@@ -74,26 +78,44 @@ impl BindContext<'_> {
     /// Counts the guess, before it is compared.
     pub(super) fn count(&self, claimed: Claimed, via: Via) -> Result<Attempt, Box<BindStep>> {
         let whose = claimed.guessed();
-        let (Some(whose), MayGuess::Counted | MayGuess::NotNow) = (whose, claimed.account().may_guess(0)) else {
-            return Ok(Attempt { claimed, via, guess: Guessing::Uncounted, code: None });
-        };
+        let attempt = |claimed, via, guess| Ok(Attempt { claimed, via, guess, code: None });
+        let Some(whose) = whose else { return attempt(claimed, via, Guessing::Uncounted) };
+        match claimed.account().may_guess(0) {
+            MayGuess::Counted | MayGuess::NotNow => self.locked_guesses.unlocked(whose),
+            MayGuess::Uncounted => return attempt(claimed, via, Guessing::Uncounted),
+            MayGuess::UnderLock(lock) => {
+                let guess = self.under_lock(whose, lock, claimed.now);
+                return attempt(claimed, via, guess);
+            }
+        }
         let counted = self.guesses.count(whose, |others| claimed.account().may_guess(others) != MayGuess::NotNow);
-        let Some(guess) = counted else { return Ok(Attempt { claimed, via, guess: Guessing::NotNow, code: None }) };
+        let Some(guess) = counted else { return attempt(claimed, via, Guessing::NotNow) };
         // A failure may have been written, and its guess have gone, after the state was read.
         let claimed = self.renew(claimed).map_err(|error| self.failed_to_read(&error))?;
         let guess = match claimed.account().may_guess(guess.before()) {
             MayGuess::Counted => Guessing::Counted(guess),
             MayGuess::Uncounted => Guessing::Uncounted,
+            MayGuess::UnderLock(lock) => self.under_lock(whose, lock, claimed.now),
             MayGuess::NotNow => Guessing::NotNow,
         };
-        Ok(Attempt { claimed, via, guess, code: None })
+        attempt(claimed, via, guess)
     }
 
-    /// What is remembered of a password, where the policy lets it be remembered.
-    pub(super) fn remembered(&self, claimed: &Claimed, clear: &[u8]) -> Remembered {
+    fn under_lock(&self, whose: Guessed, lock: UnderLock, now: Moment) -> Guessing {
+        self.locked_guesses.take(whose, lock, now).map_or(Guessing::SpentUnderLock, Guessing::UnderLock)
+    }
+
+    /// What is remembered of a password, where the policy lets it be remembered. A guess that is refused whatever it is
+    /// must not be answered sooner when it is right.
+    pub(super) fn remembered(&self, attempt: &Attempt, clear: &[u8]) -> Remembered {
+        let claimed = &attempt.claimed;
         match &claimed.who {
             // With a second factor, a password that is known at once would tell that only the code is wrong.
-            Who::Entry(found) if claimed.policy.remember_verified_binds && !claimed.state.tokens.are_asked_for() => {
+            Who::Entry(found)
+                if claimed.policy.remember_verified_binds
+                    && !claimed.state.tokens.are_asked_for()
+                    && !attempt.guess.is_refused() =>
+            {
                 let changed = claimed.state.password_changed;
                 self.remembered.look_up(&found.entry_uuid, (&claimed.passwords, changed), clear)
             }
@@ -133,18 +155,24 @@ impl BindContext<'_> {
 
     /// Whether a proof proves anything; if it does not, what is waited for before that is said.
     pub(super) fn judge(&self, mut attempt: Attempt, is_right: bool) -> Judged {
-        let is_right = is_right && !matches!(attempt.guess, Guessing::NotNow);
+        let is_right = is_right && !attempt.guess.is_refused();
         let code = self.judge_code(&mut attempt, is_right);
         let Attempt { claimed, via, guess, .. } = attempt;
         let failure = match (&claimed.who, &guess, &code) {
             (Who::Nobody { why, .. }, ..) => Some(*why),
             (_, Guessing::NotNow, _) => Some(BindFailure::TooManyGuesses),
+            (_, Guessing::SpentUnderLock, _) => Some(BindFailure::GuessesSpentUnderLock),
             (.., Err(failure)) => Some(*failure),
             _ if !via.is_secure && claimed.policy.require_secure_authentication => Some(BindFailure::NotSecure),
             _ => None,
         };
         let spending = code.ok().flatten();
-        let Some(failure) = failure else { return Judged { claimed, via, wrong: None, spending } };
+        let Some(failure) = failure else {
+            if let Guessing::UnderLock(guess) = guess {
+                guess.give_back();
+            }
+            return Judged { claimed, via, wrong: None, spending };
+        };
         self.spend_unanswered(place_of(&claimed.who), spending);
         let wait = self.wait_of_refusal(&claimed, failure, (&via, guess));
         Judged { claimed, via, wrong: Some(Wrong { failure, wait }), spending: None }

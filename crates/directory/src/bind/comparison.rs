@@ -96,7 +96,7 @@ impl BindContext<'_> {
     }
 
     fn verify_slowly(&self, attempt: Attempt, clear: &[u8]) -> Result<(bool, Attempt), LdapResult> {
-        let verification = match self.remembered(&attempt.claimed, clear) {
+        let verification = match self.remembered(&attempt, clear) {
             Remembered::Right => return Ok((true, attempt)),
             Remembered::Verify(verification) => verification,
         };

@@ -6,6 +6,7 @@ use access::account::find_account;
 use access::guesses::Guesses;
 use access::inactive::inactive;
 use access::limits::{Bound, LimitsFinder, LiveLimits, given_limits};
+use access::locked_guesses::LockedGuesses;
 use access::{AccountClock, Authentication, Identity, PolicyFinder, Standing};
 use arc_swap::ArcSwap;
 use ldap::LdapResult;
@@ -37,6 +38,7 @@ pub(crate) struct BindContext<'d> {
     pub(crate) reading: &'d ReadContext,
     pub(crate) roots: &'d ArcSwap<RootUsers>,
     pub(crate) guesses: &'d Arc<Guesses>,
+    pub(crate) locked_guesses: &'d Arc<LockedGuesses>,
     pub(crate) states: &'d StateWriter,
     pub(crate) clock: &'d AccountClock,
     pub(crate) decoys: &'d Decoys,

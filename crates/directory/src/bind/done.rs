@@ -38,6 +38,9 @@ pub enum BindFailure {
     /// The guesses in flight may use up those that the policy allows.
     #[error("Too many guesses of this account's password are in flight")]
     TooManyGuesses,
+    /// Those that the policy lets be compared while the account is locked are spent.
+    #[error("The account is locked, and too many wrong passwords were tried since")]
+    GuessesSpentUnderLock,
     /// The policy asks for encryption (`require-secure-authentication`).
     #[error("The account's policy takes passwords over encrypted connections only")]
     NotSecure,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use access::Authentication;
 use access::guesses::Guess;
+use access::locked_guesses::LockedGuess;
 use access::verified::Verification;
 use ldap::LdapResult;
 use zeroize::Zeroizing;
@@ -66,6 +67,17 @@ pub(super) enum Guessing {
     Counted(Guess),
     /// It is not: whatever it is, it is wrong.
     NotNow,
+    /// It is one of those that are compared under a lock.
+    UnderLock(LockedGuess),
+    /// Those are spent: whatever it is, it is wrong.
+    SpentUnderLock,
+}
+
+impl Guessing {
+    /// Whether it is wrong whatever it is.
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self, Guessing::NotNow | Guessing::SpentUnderLock)
+    }
 }
 
 /// A claim with a proof that was judged.

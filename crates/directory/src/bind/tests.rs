@@ -94,6 +94,31 @@ fn three_wrong_passwords_lock_an_account() {
     bed.wait_for(|| bed.values(ANN, "pwdFailureTime").is_empty() && bed.values(ANN, "pwdAccountLockedTime").is_empty());
 }
 
+/// Who guesses on under a lock does not learn the password by being told of the lock.
+#[test]
+fn under_a_lock_no_more_guesses_are_compared_than_led_to_it() {
+    let bed = with(three());
+    (0..3).for_each(|_| assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG));
+    let locked = (ResultCode::INVALID_CREDENTIALS, error(PolicyError::AccountLocked));
+    // Whoever has the password is told as often as they ask.
+    (0..5).for_each(|_| assert_eq!(told(&bind(&bed, ANN, "opensesame")), locked));
+    for _ in 0..3 {
+        assert_eq!(bind(&bed, ANN, "guess").failure, Some(BindFailure::WrongPassword));
+    }
+    for password in ["guess", "opensesame"] {
+        let BindStep::Waits(waiting) = step(&bed.directory, ANN, password) else { panic!("it does not wait") };
+        assert!(waiting.wait.write.is_some() && waiting.wait.not_before.is_some());
+        let done = ended(&bed.directory, BindStep::Waits(waiting));
+        assert_eq!((told(&done), done.failure), (WRONG, Some(BindFailure::GuessesSpentUnderLock)), "{password}");
+    }
+    // Each lock has its own.
+    bed.directory.account_clock().set_ahead(61 * MINUTE_MS);
+    (0..3).for_each(|_| assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG));
+    assert_eq!(told(&bind(&bed, ANN, "opensesame")), locked);
+    bed.directory.account_clock().set_ahead(122 * MINUTE_MS);
+    assert_eq!(told(&bind(&bed, ANN, "opensesame")), GOOD);
+}
+
 #[test]
 fn a_right_password_forgets_the_wrong_ones() {
     let bed = with(three());
