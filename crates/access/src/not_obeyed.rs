@@ -1,7 +1,7 @@
-//! Attributes with which other servers promise something that Pando does not do yet. A warning tells those who bring
-//! them.
+//! Attributes with which other servers promise something that Pando says by others. A warning tells those who bring
+//! them; `pando convert-accounts` writes those that are obeyed.
 //!
-//! Knows names and words; who is told, and when, is decided elsewhere. A row goes when its promise is kept.
+//! Knows names and words; who is told, and when, is decided elsewhere.
 
 use schema::Schema;
 
@@ -28,6 +28,9 @@ pub const NOT_OBEYED: [NotObeyed; 4] = [
     row("accountUnlockTime", "does not lock the account (pwdAccountLockedTime does)"),
 ];
 
+/// What to do about it.
+pub const REMEDY: &str = "pando convert-accounts writes LDIF of other servers with what is obeyed";
+
 impl NotObeyed {
     /// The row of an attribute description (with or without options), if it has one.
     #[must_use]
@@ -47,8 +50,8 @@ impl NotObeyed {
     pub fn sentence(&self, entries: u64) -> String {
         let Self { attribute, what } = self;
         match entries {
-            1 => format!("1 entry has the attribute {attribute}, which is not obeyed yet: it {what}"),
-            _ => format!("{entries} entries have the attribute {attribute}, which is not obeyed yet: it {what}"),
+            1 => format!("1 entry has the attribute {attribute}, which is not obeyed: it {what}; {REMEDY}"),
+            _ => format!("{entries} entries have the attribute {attribute}, which is not obeyed: it {what}; {REMEDY}"),
         }
     }
 }
@@ -75,7 +78,7 @@ mod tests {
             assert_eq!(NotObeyed::find(&schema, obeyed.as_bytes()), None, "{obeyed} is obeyed");
         }
         let sentence = |count| NotObeyed::of("accountUnlockTime").unwrap().sentence(count);
-        assert!(sentence(1).starts_with("1 entry has the attribute accountUnlockTime, which is not obeyed yet: it "));
+        assert!(sentence(1).starts_with("1 entry has the attribute accountUnlockTime, which is not obeyed: it "));
         assert!(sentence(2).starts_with("2 entries have the attribute accountUnlockTime, "));
     }
 }

@@ -1,7 +1,7 @@
-//! Entries with attributes that other servers obey and this one does not yet: counted when the server starts, told when
+//! Entries with attributes that other servers obey and this one does not: counted when the server starts, told when
 //! one is written.
 
-use access::not_obeyed::{NOT_OBEYED, NotObeyed};
+use access::not_obeyed::{NOT_OBEYED, NotObeyed, REMEDY};
 use ldap::{EntryRequest, ModifyOperation};
 use query::backend::Backend;
 use query::facts::Facts;
@@ -11,7 +11,7 @@ use store::{DescId, EntryId, StoreError};
 /// Entries looked at with one snapshot.
 const SLICE_ENTRIES: usize = 2_000;
 
-/// Tells, with counts, of attributes in the backends that are not obeyed yet. Reads all entries of a backend that has
+/// Tells, with counts, of attributes in the backends that are not obeyed. Reads all entries of a backend that has
 /// such an attribute: not for event loops. Ends early when `goes_on`, asked now and then, says no.
 ///
 /// # Errors
@@ -30,11 +30,12 @@ pub(crate) fn tell_of_entries(
     Ok(())
 }
 
-/// Tells once of each attribute in a request that is not obeyed yet.
+/// Tells once of each attribute in a request that is not obeyed.
 pub(crate) fn tell_of_request(notices: &Notices, facts: &Facts, request: &EntryRequest<'_>) {
     let tell = |description: &[u8]| {
         if let Some(NotObeyed { attribute, what }) = NotObeyed::find(&facts.schema, description) {
-            let sentence = format!("A client wrote the attribute {attribute}, which is not obeyed yet: it {what}");
+            let sentence =
+                format!("A client wrote the attribute {attribute}, which is not obeyed: it {what}; {REMEDY}");
             notices.warn_once(sentence);
         }
     };

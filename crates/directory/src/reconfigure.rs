@@ -177,7 +177,7 @@ impl Directory {
         index_build(&self.backends, backend_id, names)
     }
 
-    /// Tells, with counts, of attributes in the backends that are not obeyed yet. Reads all entries of a backend that
+    /// Tells, with counts, of attributes in the backends that are not obeyed. Reads all entries of a backend that
     /// has such an attribute: not for event loops. Ends early when `goes_on`, asked now and then, says no.
     ///
     /// # Errors

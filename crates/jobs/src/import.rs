@@ -71,7 +71,7 @@ impl Default for Import {
 pub struct Imported {
     /// Counts and times.
     pub summary: bulk::ImportSummary,
-    /// Attributes of the imported entries that are not obeyed yet, with the number of entries that have them.
+    /// Attributes of the imported entries that are not obeyed, with the number of entries that have them.
     pub not_obeyed: Vec<(&'static NotObeyed, u64)>,
     /// Access control instructions with values that were not in quotation marks; they are stored with them.
     pub quoted_instructions: u64,

@@ -90,6 +90,8 @@ pub enum Tool {
     ManageAccount(tools::manage_account::Options),
     /// Undo changes of entries, chosen by number, by user or by time
     Undo(tools::undo::Options),
+    /// Convert the password policies and accounts of another server's LDIF
+    ConvertAccounts(tools::convert_accounts::Options),
     /// Make sample data from a template
     Makeldif(tools::makeldif::Options),
     /// Measure how many binds a server answers, and how fast
@@ -126,6 +128,7 @@ impl Tool {
             Tool::Account(options) => options.name(),
             Tool::ManageAccount(_) => "manage-account",
             Tool::Undo(_) => "undo",
+            Tool::ConvertAccounts(_) => "convert-accounts",
             Tool::Makeldif(_) => "makeldif",
             Tool::Authrate(_) => "authrate",
             Tool::EncodePassword(_) => "encode-password",

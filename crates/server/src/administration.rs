@@ -110,7 +110,7 @@ impl Administration {
         match self.directory.tell_of_not_obeyed(goes_on) {
             Ok(()) | Err(StoreError::Closed) => {}
             Err(error) => {
-                let message = format_args!("Attributes that are not obeyed yet cannot be counted: {error}");
+                let message = format_args!("Attributes that are not obeyed cannot be counted: {error}");
                 self.errors.report(messages::NOT_OBEYED_UNCOUNTED, message);
             }
         }

@@ -43,7 +43,7 @@ runtime::message_kinds! {
     HISTORY_TROUBLE = 46, Log, Warning, "Changes of the history are damaged, or old ones cannot be let go.";
     WATCH_TROUBLE = 47, Core, Warning, "Persistent searches wait, or one is ended because its client reads too slowly.";
     NOT_OBEYED = 48, Core, Warning, "Entries have attributes that other servers obey and this one does not yet.";
-    NOT_OBEYED_UNCOUNTED = 49, Core, Warning, "The entries with attributes that are not obeyed yet cannot be counted.";
+    NOT_OBEYED_UNCOUNTED = 49, Core, Warning, "The entries with attributes that are not obeyed cannot be counted.";
     EXPIRY_FAILED = 72, Core, Warning, "Dynamic entries whose time is over cannot be removed; it is tried again.";
     LOG_NOT_WRITTEN = 80, Backend, Error, "A backend cannot write its log, so it refuses updates: the disk is full, \
         say.";

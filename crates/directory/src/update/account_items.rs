@@ -84,7 +84,11 @@ impl Items {
                 Some(LockEnd::At(end)) => number(Some(end.since(now).as_secs()).filter(|seconds| *seconds > 0)),
                 _ => Vec::new(),
             },
-            StateItem::GetFailuresLeft => number(account.failures_left().map(u64::from)),
+            // None where an administrator locked it, though no wrong passwords lead to that.
+            StateItem::GetFailuresLeft => match account.lock() {
+                Some(LockEnd::ByAdministrator) => number(Some(0)),
+                _ => number(account.failures_left().map(u64::from)),
+            },
             StateItem::GetLastLogin => time(state.last_login),
             StateItem::GetSecondsUntilIdleLock => until(account.idle_lock_at()),
             StateItem::GetReset => boolean(account.must_change()),

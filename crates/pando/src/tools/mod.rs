@@ -5,6 +5,7 @@ pub mod account;
 pub mod authrate;
 pub mod backendstat;
 mod certificate;
+pub mod convert_accounts;
 pub mod documents;
 pub mod dsconfig;
 pub mod encode_password;
@@ -56,6 +57,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::IndexAdvice(options) => index_advice::run(&instance, options),
         Tool::Access(options) => access::run(&instance, options),
         Tool::Undo(options) => undo::run(&instance, options),
+        Tool::ConvertAccounts(options) => convert_accounts::run(options),
         Tool::Makeldif(options) => makeldif::run(options),
         Tool::Authrate(options) => authrate::run(options),
         Tool::EncodePassword(options) => encode_password::run(options),
