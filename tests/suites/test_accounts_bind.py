@@ -148,6 +148,32 @@ def test_a_reset_password_must_be_changed_first(fresh):
     assert bind(fresh, ANN, "my own") == (0, None)
 
 
+def code(server, dn, password):
+    try:
+        ldap.initialize(server.url).simple_bind_s(dn, password)
+    except ldap.LDAPError as error:
+        return error.args[0]["result"]
+    return 0
+
+
+def test_an_attack_is_two_lines_of_the_log_and_can_be_refused(fresh):
+    # S0-48
+    limits = "wrong-passwords-per-name = 5\nwrong-passwords-per-address = 0\nrefuse-password-attacks = true\n"
+    fresh.config.write_text(fresh.config.read_text().replace("[global]\n", f"[global]\n{limits}"))
+    fill(fresh, {})
+    begun = f'Passwords are being guessed for "{BEN}": 5 wrong ones within a minute, the last from 127.0.0.1'
+    codes = [code(fresh, BEN, f"guess {number}") for number in range(5)]
+    assert codes == [49] * 5 and code(fresh, BEN, PASSWORD) == 51
+    assert code(fresh, ANN, PASSWORD) == 0
+    unknown = [code(fresh, f"uid=nobody,{PEOPLE}", f"guess {number}") for number in range(6)]
+    assert unknown == [49] * 5 + [51]
+    root = fresh.connect(ROOT_DN, ROOT_PW)
+    entry = root.search_s("cn=Wrong Passwords,cn=monitor", ldap.SCOPE_BASE)[0][1]
+    assert (entry["wrong-passwords"], entry["guesses-refused"]) == ([b"10"], [b"2"])
+    until(lambda: begun in fresh.error_log())
+    assert fresh.error_log().count("Passwords are being guessed") == 2
+
+
 def ends(con):
     with pytest.raises((ldap.SERVER_DOWN, ldap.INVALID_CREDENTIALS)):
         con.whoami_s()

@@ -20,6 +20,7 @@
 //! | `entry_rights` | every right on the entries of one backend at one moment |
 //! | `answers` | the rights to read as searches ask for them |
 //! | `oid_rights` | the use of controls and extended operations |
+//! | `guess_rates` | how often wrong passwords come from one address and for one name |
 //! | `lint` | what can be said against instructions before they do harm |
 
 mod about;
@@ -28,6 +29,7 @@ mod account_clock;
 pub mod account_policy;
 mod answers;
 mod asker;
+mod attack;
 mod compiled;
 mod connection_facts;
 mod control;
@@ -36,6 +38,7 @@ mod decider;
 mod entry_conditions;
 mod entry_rights;
 pub mod explanation;
+pub mod guess_rates;
 pub mod guesses;
 pub mod holders;
 mod identity;
@@ -61,6 +64,7 @@ mod visible;
 pub use account_clock::AccountClock;
 pub use account_policy::PolicyFinder;
 pub use aci::Right;
+pub use attack::AttackEvent;
 pub use connection_facts::{Authentication, HostName, Known, LocalPeer, TlsChannel};
 pub use control::{AccessControl, AciProblem, AciUse};
 pub use entry_rights::EntryRights;

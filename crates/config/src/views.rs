@@ -43,6 +43,12 @@ pub struct GlobalConfig {
     pub bind_with_dn_requires_password: bool,
     /// `return-bind-error-messages`
     pub return_bind_error_messages: bool,
+    /// `wrong-passwords-per-address`, a minute; 0 is any number.
+    pub wrong_passwords_per_address: u32,
+    /// `wrong-passwords-per-name`, a minute; 0 is any number.
+    pub wrong_passwords_per_name: u32,
+    /// `refuse-password-attacks`
+    pub refuse_password_attacks: bool,
     /// `proxied-authorization-identity-mapper`
     pub identity_mapper: Option<String>,
     /// `disabled-privilege`: those that nobody is asked for.

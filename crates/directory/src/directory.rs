@@ -32,6 +32,7 @@ use crate::shadow::Shadow;
 use crate::timer::Timer;
 use crate::update::{InternalLog, UpdateState};
 use crate::watch::Watches;
+use access::guess_rates::GuessRates;
 use access::guesses::Guesses;
 use access::limits::{LimitsFinder, LiveLimits};
 use access::locked_guesses::LockedGuesses;
@@ -80,6 +81,8 @@ pub struct Directory {
     pub(crate) guesses: Arc<Guesses>,
     /// Of locked accounts, while they are locked.
     pub(crate) locked_guesses: Arc<LockedGuesses>,
+    /// How often wrong passwords come.
+    pub(crate) guess_rates: GuessRates,
     /// What binds change in accounts, on its way.
     pub(crate) states: StateWriter,
     pub(crate) reencoder: Reencoder,
@@ -236,6 +239,7 @@ impl MonitorSource for Directory {
         told.extend(self.updates.dynamic.monitor_entry());
         let states = self.reencoder.tell(self.states.monitor_entry());
         told.push(states.with("guesses-in-flight", self.guesses.in_flight()));
+        told.push(self.guess_rates.monitor_entry());
         told.push(self.remembered.monitor_entry());
         told.push(self.history.monitor_entry());
         told.push(self.watches.monitor_entry());

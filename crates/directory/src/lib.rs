@@ -18,6 +18,7 @@ mod default_referral;
 mod directory;
 mod entry_lookup;
 mod explaining;
+mod guess_rates;
 mod identity_mappers;
 mod in_force;
 mod index_builder;
@@ -59,6 +60,7 @@ mod watching;
 #[cfg(test)]
 mod tests;
 
+pub use access::AttackEvent;
 pub use access::profiles::Profile;
 pub use access::session::LOCAL_STRENGTH_BITS;
 pub use access::{

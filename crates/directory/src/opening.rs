@@ -16,6 +16,7 @@ use crate::account::{Reencoder, StateWriter};
 use crate::bind::{Decoys, RememberedBinds};
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
+use crate::guess_rates::guess_limits;
 use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
 use crate::index_work::IndexWork;
@@ -30,6 +31,7 @@ use crate::second_factor::SecondFactors;
 use crate::shadow::Shadow;
 use crate::update::UpdateState;
 use crate::watch::Watches;
+use access::guess_rates::GuessRates;
 use access::limits::LiveLimits;
 use access::{AccessControl, AccessSettings, AccountClock};
 use change::apply::UpdateRules;
@@ -187,10 +189,17 @@ fn assembled(
         account_clock: AccountClock::default(),
         guesses: Arc::default(),
         locked_guesses: Arc::default(),
+        guess_rates: guess_rates(config),
         timer: Arc::default(),
         remembered: RememberedBinds::default(),
         second_factors,
     })
+}
+
+fn guess_rates(config: &Config) -> GuessRates {
+    let rates = GuessRates::default();
+    rates.set(guess_limits(config));
+    rates
 }
 
 fn root_accounts(config: &Config, facts: &Facts) -> Result<RootAccounts, OpenError> {

@@ -186,6 +186,7 @@ impl Directory {
             notices: &self.notices,
             account_clock: &self.account_clock,
             states: &self.states,
+            guess_watch: self.guess_watch(),
             binding: self.binding(),
         }
     }

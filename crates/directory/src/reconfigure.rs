@@ -11,6 +11,7 @@ use store::bulk::RebuildWhich;
 
 use crate::access_settings::access_settings;
 use crate::directory::Directory;
+use crate::guess_rates::guess_limits;
 use crate::identity_mappers::IdentityMappers;
 use crate::index_builder::IndexNotice;
 use crate::index_progress::{IndexBuild, index_build};
@@ -86,6 +87,9 @@ impl Directory {
         }
         if self.propose(proposed)? {
             done.applied(Applier::AccessControl, "The proposed access control instructions changed");
+        }
+        if self.guess_rates.set(guess_limits(new)) {
+            done.applied(Applier::Binds, "The limits of wrong passwords changed");
         }
         if self.set_root_users(root_users) {
             done.applied(Applier::Binds, "The root users or the answers to failed binds changed");

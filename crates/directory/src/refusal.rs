@@ -114,6 +114,8 @@ ldap::refusals! {
         UserPasswordsOff = ResultCode::UNWILLING_TO_PERFORM,
             "Users may not change their passwords (allow-user-password-changes is off)";
         NoSuchUser { user: String } = ResultCode::NO_SUCH_OBJECT, "There is no user \"{user}\"";
+        TooManyWrongPasswords { seconds: u64 } = ResultCode::BUSY,
+            "Too many wrong passwords came from your address or for this name: try again in {seconds} s";
         WrongOldPassword = ResultCode::INVALID_CREDENTIALS, "The old password is wrong";
         AccountOff = ResultCode::UNWILLING_TO_PERFORM,
             "The account is disabled or not in use at this time: enable it first";

@@ -65,6 +65,9 @@ runtime::message_kinds! {
     NOTIFICATION_FAILED = 111, Core, Error, "A notification of an account was not sent.";
     SECOND_FACTOR = 112, Core, Warning, "One-time codes: the key of their secrets was made, is missing or is another \
         one, or somebody who knows a password guesses codes.";
+    PASSWORD_ATTACK = 113, Core, Warning, "Passwords are being guessed: more wrong ones came from one address, or for \
+        one name, than wrong-passwords-per-address or wrong-passwords-per-name allows within a minute.";
+    PASSWORD_ATTACK_ENDED = 114, Core, Notice, "Passwords are no longer guessed as message 113 said.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";
 }

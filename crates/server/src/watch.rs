@@ -1,13 +1,13 @@
 //! The watch over the writers: a writer that hangs is reported while it hangs, not only when its updates end, and one
-//! that stopped is reported once.
+//! that stopped is reported once. Attacks on passwords are reported when they begin and when they have ended.
 //!
-//! Knows what a writer says it does, and the error log.
+//! Knows what a writer says it does, attacks, and the error log.
 
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
-use directory::Directory;
+use directory::{AttackEvent, Directory};
 use runtime::log::message::MessageKind;
 use runtime::periodic::Periodic;
 use store::{DiskTrouble, Doing};
@@ -94,6 +94,13 @@ pub(crate) fn watch(directory: Arc<Directory>, stalls: Arc<Stalls>) -> io::Resul
     let mut reported = vec![false; hangs.len()];
     let mut troubles: Vec<Trouble> = hangs.iter().map(|_| Trouble::default()).collect();
     Periodic::start("watch", LOOK_EVERY, move || {
+        for event in directory.attacks() {
+            let kind = match &event {
+                AttackEvent::Begun(_) => messages::PASSWORD_ATTACK,
+                AttackEvent::Ended(_) => messages::PASSWORD_ATTACK_ENDED,
+            };
+            stalls.errors().report(kind, event);
+        }
         let watched = hangs.iter_mut().zip(&mut reported).zip(&mut troubles);
         for (backend, ((hang, reported), trouble)) in directory.backends().iter().zip(watched) {
             if let Some(stopped) = backend.store.updates_stopped()

@@ -131,6 +131,34 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     .default(&["false"])
     .live(Applier::Binds),
     property(
+        "wrong-passwords-per-address",
+        "GlobalConfig.wrong_passwords_per_address",
+        Syntax::Integer { min: 0, max: 1_000_000 },
+        "Wrong passwords within a minute that may come from one client address (of IPv6: one network of 64 bits). More \
+         are an attack: it is one line of the error log when it begins and one when it has ended, and is counted in \
+         the monitor. 0 is any number.",
+    )
+    .default(&["300"])
+    .live(Applier::Binds),
+    property(
+        "wrong-passwords-per-name",
+        "GlobalConfig.wrong_passwords_per_name",
+        Syntax::Integer { min: 0, max: 1_000_000 },
+        "The same for one name, whether there is such an entry or not, from all addresses together.",
+    )
+    .default(&["60"])
+    .live(Applier::Binds),
+    property(
+        "refuse-password-attacks",
+        "GlobalConfig.refuse_password_attacks",
+        Syntax::Boolean,
+        "Guesses beyond these limits are refused with busy, right or wrong, before any password is compared, until \
+         there are fewer. So whoever attacks an account can keep its user out, and others behind the same address: \
+         raise the limit of addresses where many users share one. Local sockets are never refused.",
+    )
+    .default(&["false"])
+    .live(Applier::Binds),
+    property(
         "proxied-authorization-identity-mapper",
         "GlobalConfig.identity_mapper",
         Syntax::Reference("identity-mapper"),

@@ -60,6 +60,14 @@ impl BindFailure {
     pub(super) fn is_wrong_guess(self) -> bool {
         matches!(self, BindFailure::WrongPassword | BindFailure::WrongCode)
     }
+
+    /// Whether the client did not prove to be anybody, whatever the reason.
+    pub(crate) fn proves_nobody(self) -> bool {
+        !matches!(
+            self,
+            BindFailure::NotSecure | BindFailure::StateNotWritten | BindFailure::Inactivated | BindFailure::Refused(_)
+        )
+    }
 }
 
 impl BindDone {

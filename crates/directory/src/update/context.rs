@@ -10,6 +10,7 @@ use super::state::UpdateState;
 use crate::account::StateWriter;
 use crate::bind::BindContext;
 use crate::default_referral::DefaultReferral;
+use crate::guess_rates::GuessWatch;
 use crate::in_force::InForce;
 use crate::root_users::RootUsers;
 use crate::shadow::Shadow;
@@ -38,6 +39,8 @@ pub(crate) struct UpdateContext<'d> {
     pub(crate) notices: &'d Arc<Notices>,
     pub(crate) account_clock: &'d AccountClock,
     pub(crate) states: &'d StateWriter,
+    /// For attacks on old passwords.
+    pub(crate) guess_watch: GuessWatch<'d>,
     /// For old passwords that come with new ones.
     pub(crate) binding: BindContext<'d>,
 }

@@ -7,9 +7,18 @@ use ldap::LdapResult;
 use schema::NormalizedDn;
 
 use super::context::UpdateContext;
+use super::order::Order;
 use super::password_checks::Refused;
 use crate::bind::{ClearPassword, ComparedPassword, Proven};
 use crate::refusal::Refusal;
+
+/// Whose password it is said to be.
+#[derive(Clone, Copy)]
+pub(super) struct Whose<'a> {
+    pub(super) name: &'a NormalizedDn,
+    /// The name as the client sent it.
+    pub(super) sent: &'a [u8],
+}
 
 /// What an old password is.
 pub(super) enum OldPassword {
@@ -24,12 +33,19 @@ impl UpdateContext<'_> {
     /// Compares the password of who has that name, or of nobody; `wrong` is said of a wrong one.
     pub(super) fn compare_old(
         &self,
-        name: &NormalizedDn,
+        order: &Order<'_, '_>,
+        whose: Whose<'_>,
         password: ClearPassword<'_>,
         wrong: impl FnOnce() -> LdapResult,
     ) -> Result<OldPassword, LdapResult> {
+        let Whose { name, sent } = whose;
         let claimed = self.binding.claim(name)?;
-        Ok(match self.binding.compare_password(claimed, password)? {
+        self.guess_watch.check(order.session, sent)?;
+        let compared = self.binding.compare_password(claimed, password)?;
+        if matches!(compared, ComparedPassword::Wrong(_)) {
+            self.guess_watch.note(order.session.address, sent);
+        }
+        Ok(match compared {
             ComparedPassword::Right(proven) => OldPassword::Right(proven),
             ComparedPassword::Wrong(wait) => {
                 OldPassword::Wrong(Refused { result: wrong(), error: None, wait: Some(wait) })
@@ -39,10 +55,15 @@ impl UpdateContext<'_> {
     }
 
     /// The same on a thread that may take long, or after it was found that it does not.
-    pub(super) fn check_old(&self, name: &NormalizedDn, old: &[u8], wrong: Refusal) -> Result<Box<Proven>, Refused> {
-        match self
-            .compare_old(name, ClearPassword { clear: old, may_be_slow: true, with_code: false }, || wrong.into())?
-        {
+    pub(super) fn check_old(
+        &self,
+        order: &Order<'_, '_>,
+        whose: Whose<'_>,
+        old: &[u8],
+        wrong: Refusal,
+    ) -> Result<Box<Proven>, Refused> {
+        let password = ClearPassword { clear: old, may_be_slow: true, with_code: false };
+        match self.compare_old(order, whose, password, || wrong.into())? {
             OldPassword::Right(proven) => Ok(proven),
             OldPassword::Wrong(refused) => Err(refused),
             OldPassword::TakesLong => Err(Refusal::StateNotWritten.into()),

@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 use super::context::UpdateContext;
 use super::decided::Decided;
 use super::done::{ExtendedAnswer, UpdateDone};
-use super::old_password::OldPassword;
+use super::old_password::{self, OldPassword};
 use super::order::{KeptUpdate, Order, Ready, UpdateRequest};
 use super::password_case::{Asker, PasswordCase};
 use super::password_checks::{Refused, tell};
@@ -67,7 +67,7 @@ impl UpdateContext<'_> {
         let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap_or_default();
         let wrong = || LdapResult::new(ResultCode::INVALID_CREDENTIALS, "");
         let password = ClearPassword { clear: old, may_be_slow: order.may_be_slow, with_code: true };
-        match self.compare_old(&name, password, wrong)? {
+        match self.compare_old(order, old_password::Whose { name: &name, sent: dn.as_bytes() }, password, wrong)? {
             OldPassword::TakesLong => Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into()))),
             OldPassword::Wrong(refused) => tell(refused, &None),
             OldPassword::Right(proven) => {
@@ -121,7 +121,10 @@ impl UpdateContext<'_> {
         let slow = || Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into())));
         let check_old = |old: &[u8]| match is_proven {
             true => Ok(()),
-            false => self.check_old(&whose.name, old, Refusal::WrongOldPassword).map(drop),
+            false => {
+                let whose = old_password::Whose { name: &whose.name, sent: whose.dn.as_bytes() };
+                self.check_old(order, whose, old, Refusal::WrongOldPassword).map(drop)
+            }
         };
         let asker = Asker { order, identity: &identity };
         let case = match self.password_case(facts, &asker, whose.at, &whose.name) {

@@ -16,6 +16,7 @@ use query::facts::Facts;
 use schema::NormalizedDn;
 
 use super::context::UpdateContext;
+use super::old_password::Whose;
 use super::order::Order;
 use super::password_case::{Asker, PasswordCase};
 use super::password_checks::{Follows, Refused};
@@ -115,7 +116,8 @@ impl Preparing<'_, '_, '_> {
         // That there is no such entry is for `apply` to say, with the matched name.
         let Some(case) = case else { return Ok(Prepared::Unchanged) };
         let (left, new, old) = (case.stored.clone(), Vec::new(), Vec::new());
-        let mut work = Modifying { preparing: self, facts: self.facts, case, left, new, old };
+        let (facts, sent) = (self.facts, request.object);
+        let mut work = Modifying { preparing: self, facts, sent, case, left, new, old };
         if !self.order.may_be_slow && work.would_be_slow(request) {
             return Ok(Prepared::Slow);
         }
@@ -136,6 +138,8 @@ impl Preparing<'_, '_, '_> {
 struct Modifying<'p, 'v> {
     preparing: &'p Preparing<'p, 'p, 'p>,
     facts: &'p Facts,
+    /// The name as the client sent it.
+    sent: &'p [u8],
     case: PasswordCase,
     /// Stored values that no change has removed so far.
     left: Vec<Vec<u8>>,
@@ -230,8 +234,9 @@ impl<'v> Modifying<'_, 'v> {
             return Err(Refusal::NoSuchPassword.into());
         }
         self.case.check_not_locked()?;
-        let Preparing { context, name, .. } = self.preparing;
-        let proven = context.check_old(name, clear, Refusal::NoSuchPassword)?;
+        let Preparing { context, order, name, .. } = self.preparing;
+        let whose = Whose { name, sent: self.sent };
+        let proven = context.check_old(order, whose, clear, Refusal::NoSuchPassword)?;
         let is_only = self.left.len() == 1 && self.left == proven.stored();
         let left = std::mem::take(&mut self.left);
         let (gone, left): (Vec<_>, Vec<_>) =

@@ -1,5 +1,6 @@
 //! Bind: decided on the loop, unless the stored password is slow to check or the account's state has to be written.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ struct Later {
 /// What gives a bind its end.
 struct Finishing {
     directory: Arc<Directory>,
+    /// Where the client is.
+    address: Option<IpAddr>,
     notifications: Arc<Notifications>,
     /// Of a SASL bind.
     tail: Option<Box<SaslTail>>,
@@ -36,6 +39,10 @@ struct Finishing {
 impl DirectoryExecutor {
     pub(super) fn bind(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &BindRequest<'_>) -> Step {
         let name = || String::from_utf8_lossy(request.name).into_owned();
+        if let Err(result) = self.directory.check_guess_rate(call.session, request.name) {
+            let done = BindDone { result, controls: Vec::new(), bound: self.directory.nobody(), failure: None };
+            return Step::Done(finish(call.out, message.id, SaslDone::simple(done), name()));
+        }
         let (step, tail) = match request.authentication {
             Authentication::Simple(_) | Authentication::Unknown { .. } => {
                 (self.directory.bind(call.session, request, &message.controls, call.begun), None)
@@ -49,7 +56,8 @@ impl DirectoryExecutor {
             }
         };
         let (directory, notifications) = (Arc::clone(&self.directory), Arc::clone(&self.notifications));
-        let finishing = Finishing { directory, notifications, tail };
+        let address = call.session.address;
+        let finishing = Finishing { directory, address, notifications, tail };
         match step {
             BindStep::Done(done) => {
                 let name = name();
@@ -98,6 +106,9 @@ fn later(call: &mut Call<'_>, id: i32, name: String, finishing: Finishing) -> La
 
 impl Finishing {
     fn done(self, done: BindDone, name: &str) -> SaslDone {
+        if let Some(failure) = done.failure {
+            self.directory.note_failed_bind(self.address, name.as_bytes(), failure);
+        }
         // Who is told of accounts is told why the right password did not help.
         if let Some(BindFailure::Refused(refusal)) = done.failure {
             self.notifications.refused(name, refusal);
