@@ -21,11 +21,12 @@ pub enum Profile {
 
 const EXTENSIONS: CommentedAci = CommentedAci {
     comment: "Everybody may ask who they are, begin TLS, cancel their own requests, learn the number of the \
-              connection, use transactions, refresh dynamic entries, change a password and ask for the state of \
-              accounts; what these change takes the rights below and privileges all the same.",
+              connection, use transactions, refresh dynamic entries, change a password, ask for the state of \
+              accounts and manage one-time codes; what these change takes the rights below and privileges all the \
+              same.",
     text: "(extop=\"1.3.6.1.4.1.4203.1.11.3 || 1.3.6.1.4.1.1466.20037 || 1.3.6.1.1.8 || 1.3.6.1.4.1.26027.1.6.2 || \
            1.3.6.1.1.21.1 || 1.3.6.1.1.21.3 || 1.3.6.1.4.1.1466.101.119.1 || 1.3.6.1.4.1.4203.1.11.1 || \
-           1.3.6.1.4.1.26027.1.6.1\")\
+           1.3.6.1.4.1.26027.1.6.1 || 2.25.175513028506401587346170323351613111380.1.4\")\
            (version 3.0; acl \"Extended operations for everybody\"; allow (read) userdn=\"ldap:///anyone\";)",
 };
 

@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::connection_facts::{Authentication, HostName, LocalPeer, TlsChannel};
 use crate::identity::Identity;
@@ -37,6 +38,8 @@ pub struct Session {
     pub host_name: HostName,
     /// How the identity was authenticated.
     pub authentication: Authentication,
+    /// When it was bound.
+    pub bound_at: Option<Instant>,
     /// Who acts as the identity (proxied authorization), if somebody does.
     pub proxied_by: Option<Identity>,
     /// Whether what it is bound as still exists.
@@ -61,6 +64,7 @@ impl Session {
             address: None,
             host_name: HostName::default(),
             authentication: Authentication::None,
+            bound_at: None,
             proxied_by: None,
             standing: Standing::default(),
             limits: Cell::default(),

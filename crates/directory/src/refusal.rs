@@ -155,6 +155,30 @@ ldap::refusals! {
             "You may not see or change the state of accounts: it takes the privilege password-reset";
         RootAccountState = ResultCode::UNWILLING_TO_PERFORM,
             "The accounts of root users have no entry: their state is not changed this way";
+        // One-time codes.
+        SecondFactorOfOther = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You may not manage the one-time codes of others: it takes the privilege password-reset";
+        SecondFactorNotFresh = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "Your own one-time codes are changed on a connection that was bound with your password (simple bind or \
+             PLAIN) less than five minutes ago: bind again";
+        RootSecondFactor = ResultCode::UNWILLING_TO_PERFORM,
+            "The accounts of root users have no entry, and no one-time codes";
+        BadToken { problem: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "The token is not valid: {problem}";
+        OtherDigits { digits: u64 } = ResultCode::CONSTRAINT_VIOLATION,
+            "The account has tokens whose codes have {digits} digits: all its tokens must have as many";
+        TokenInUse { name: String } = ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
+            "The account has a token \"{name}\" that is in use: remove it first, or choose another name";
+        TooManyTokens = ResultCode::UNWILLING_TO_PERFORM,
+            "The account has eight tokens, and that is the most: remove one first";
+        SecretLength = ResultCode::CONSTRAINT_VIOLATION,
+            "A secret has 16 to 64 bytes: leave it out, and the server makes one";
+        NoSuchToken { name: String } = ResultCode::NO_SUCH_ATTRIBUTE,
+            "The account has no token \"{name}\"";
+        WrongCode { name: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "That is no code that the token \"{name}\" shows now, or it was shown before: wait for the next one";
+        NotSealed { problem: String } = ResultCode::OTHER,
+            "The secret cannot be kept: {problem}";
         UnknownStateOperation { number: i64 } = ResultCode::CONSTRAINT_VIOLATION,
             "There is no operation {number} on the state of an account: send one from 0 to 40";
         StateBoolean { number: i64 } = ResultCode::CONSTRAINT_VIOLATION,

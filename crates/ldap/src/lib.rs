@@ -19,6 +19,7 @@ pub mod oids;
 pub mod password_policy_state;
 pub mod refusals;
 mod result;
+pub mod second_factor;
 pub mod transaction;
 pub mod url;
 

@@ -36,6 +36,7 @@ impl Session {
     pub fn take(&mut self, bound: Bound, now: Instant) {
         self.identity = bound.identity;
         self.authentication = bound.authentication;
+        self.bound_at = Some(now);
         self.rights = RefCell::default();
         self.standing = bound.standing;
         self.limits.set(Kept { limits: bound.limits, read_at: Some(now) });

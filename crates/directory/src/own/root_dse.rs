@@ -48,12 +48,13 @@ const SUPPORTED_CONTROLS: [&str; 27] = [
 ];
 
 /// Extended operations that always work.
-const SUPPORTED_EXTENSIONS: [&str; 5] = [
+const SUPPORTED_EXTENSIONS: [&str; 6] = [
     "1.3.6.1.1.21.1",          // start transaction (RFC 5805)
     "1.3.6.1.1.21.3",          // end transaction
     "1.3.6.1.4.1.4203.1.11.1", // password modify (RFC 3062)
     "1.3.6.1.4.1.4203.1.11.3", // who am I? (RFC 4532)
     extended::PASSWORD_POLICY_STATE,
+    extended::SECOND_FACTOR,
 ];
 
 const START_TLS: &str = "1.3.6.1.4.1.1466.20037";

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use accounts::Moment;
-use accounts::second_factor::{Algorithm, SealError, TokenKey, Tokens, Window, one_time_code};
+use accounts::second_factor::{Algorithm, SealError, SealKey, TokenKey, Tokens, Window, one_time_code};
 use query::entry_place::EntryPlace;
+use query::index_secret::SecretError;
 use query::notices::{NoticeKind, Notices};
 
 use super::key_file::KeyFile;
@@ -100,10 +101,7 @@ impl SecondFactors {
     }
 
     /// The key that seals secrets; made when there is none.
-    #[cfg(test)]
-    pub(crate) fn key_or_make(
-        &self,
-    ) -> Result<Arc<accounts::second_factor::SealKey>, query::index_secret::SecretError> {
+    pub(crate) fn key_or_make(&self) -> Result<Arc<SealKey>, SecretError> {
         let was_there = self.key.is_there();
         let key = self.key.key_or_make()?;
         if !was_there {

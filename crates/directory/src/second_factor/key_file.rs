@@ -59,7 +59,6 @@ impl KeyFile {
     }
 
     /// The key; makes it when there is no file.
-    #[cfg(test)]
     pub(crate) fn key_or_make(&self) -> Result<Arc<SealKey>, SecretError> {
         self.look_again();
         if let Some(key) = self.key() {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use accounts::second_factor::{Algorithm, Kind, Token, Window, one_time_code};
 use accounts::{PasswordPolicy, StateChange};
+use ldap::second_factor::{FactorAction, KnownToken, NewToken, SecondFactor, SecondFactorAnswer};
 use ldap::{LdapResult, ResultCode};
 use query::backend::BackendIndex;
 use query::entry_place::EntryPlace;
@@ -28,8 +29,16 @@ fn place_of(bed: &Bed, dn: &str) -> (EntryPlace, [u8; 16]) {
     (EntryPlace { backend: BackendIndex(0), id }, uuid)
 }
 
+/// A test ends before the next time step begins.
+fn wait_for_a_fresh_step(bed: &Bed) {
+    while bed.directory.account_clock.now().0 % 30_000 > 20_000 {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 /// Gives an account a token that is in use.
 fn enrol(bed: &Bed, dn: &str, kind: Kind, digits: u8) {
+    wait_for_a_fresh_step(bed);
     let (place, entry_uuid) = place_of(bed, dn);
     let sealed = bed.directory.second_factors.key_or_make().unwrap().seal(SECRET, &entry_uuid, "phone").unwrap();
     let algorithm = Algorithm::Sha1;
@@ -220,6 +229,85 @@ fn an_old_password_is_followed_by_a_code_unless_the_user_is_bound() {
     bed.session = user;
     bed.bind_as(ANN, &format!("another one{}", code(&bed, 1)));
     assert_eq!(change(&bed, "another one", "a third one"), ResultCode::SUCCESS);
+}
+
+fn manage(bed: &Bed, user: &str, action: FactorAction) -> (ResultCode, SecondFactorAnswer) {
+    let value = SecondFactor { user: user.to_owned(), action }.encode();
+    let mut bytes = Vec::new();
+    ldap::client::extended(&mut bytes, 1, ldap::oids::extended::SECOND_FACTOR, Some(&value), &[]);
+    let done = bed.send(&bytes).0;
+    let answer = SecondFactorAnswer::decode(done.response_value.as_deref()).unwrap_or_default();
+    (done.result.code, answer)
+}
+
+fn new_token(name: &str, digits: i64) -> FactorAction {
+    let (kind, algorithm) = ("totp".to_owned(), "sha1".to_owned());
+    let secret = Some(SECRET.to_vec().into());
+    FactorAction::Enrol(NewToken { name: name.to_owned(), kind, algorithm, digits, period: 30, counter: 0, secret })
+}
+
+fn confirm(name: &str, code: String) -> FactorAction {
+    FactorAction::Confirm { name: name.to_owned(), code: code.into() }
+}
+
+#[test]
+fn an_administrator_enrols_and_removes() {
+    let bed = Bed::new();
+    wait_for_a_fresh_step(&bed);
+    let (made, answer) = manage(&bed, ANN, new_token("phone", 6));
+    let uri = answer.uri.unwrap();
+    assert_eq!(made, ResultCode::SUCCESS);
+    assert!(uri.starts_with("otpauth://totp/example.com:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&"), "{}", *uri);
+    assert_eq!(outcome(&bed, ANN, "opensesame"), GOOD, "nobody knows yet whether the authenticator has it");
+    assert_eq!(manage(&bed, ANN, confirm("phone", "000000".to_owned())).0, ResultCode::CONSTRAINT_VIOLATION);
+    assert_eq!(manage(&bed, ANN, confirm("phone", code(&bed, 0))).0, ResultCode::SUCCESS);
+    for (sent, expected) in [
+        ("opensesame".to_owned(), WRONG_PASSWORD),
+        (format!("opensesame{}", code(&bed, 0)), WRONG_CODE),
+        (format!("opensesame{}", code(&bed, 1)), GOOD),
+    ] {
+        assert_eq!(outcome(&bed, ANN, &sent), expected, "what was confirmed is used up");
+    }
+    for (action, refused) in [
+        (new_token("phone", 6), ResultCode::ATTRIBUTE_OR_VALUE_EXISTS),
+        (new_token("card", 8), ResultCode::CONSTRAINT_VIOLATION),
+        (new_token("card;", 6), ResultCode::CONSTRAINT_VIOLATION),
+        (new_token("card", 9), ResultCode::CONSTRAINT_VIOLATION),
+        (confirm("card", code(&bed, 0)), ResultCode::NO_SUCH_ATTRIBUTE),
+        (FactorAction::Remove { name: "card".to_owned() }, ResultCode::NO_SUCH_ATTRIBUTE),
+    ] {
+        assert_eq!(manage(&bed, ANN, action.clone()).0, refused, "{action:?}");
+    }
+    assert_eq!(manage(&bed, "uid=nobody,dc=example,dc=com", FactorAction::List).0, ResultCode::NO_SUCH_OBJECT);
+    assert_eq!(manage(&bed, "cn=Directory Manager", FactorAction::List).0, ResultCode::UNWILLING_TO_PERFORM);
+    let known = KnownToken { name: "phone".to_owned(), kind: "TOTP".to_owned(), digits: 6, is_active: true };
+    assert_eq!(manage(&bed, ANN, FactorAction::List).1.tokens, [known]);
+    assert_eq!(manage(&bed, ANN, FactorAction::Remove { name: String::new() }).0, ResultCode::SUCCESS);
+    assert_eq!(outcome(&bed, ANN, "opensesame"), GOOD);
+    let replaced = bed.replace(ANN, "ds-pwp-one-time-password-token", "{HOTP}").0.result.code;
+    assert_eq!(replaced, ResultCode::CONSTRAINT_VIOLATION, "only the server writes tokens");
+}
+
+/// A user manages the own tokens for five minutes after the password was shown, and nobody else's.
+#[test]
+fn users_manage_their_own_after_the_password() {
+    let mut bed = Bed::new();
+    bed.session = Session::of(bed.bind(ANN, "opensesame").1, 9);
+    assert_eq!(manage(&bed, "", new_token("phone", 6)).0, ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "by nothing");
+    assert_eq!(manage(&bed, "", FactorAction::List).0, ResultCode::SUCCESS);
+    bed.session.authentication = access::Authentication::Simple;
+    bed.session.bound_at = Instant::now().checked_sub(Duration::from_secs(301));
+    assert_eq!(manage(&bed, "", new_token("phone", 6)).0, ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "long ago");
+    bed.session.bound_at = Some(Instant::now());
+    assert_eq!(manage(&bed, ANN, new_token("phone", 6)).0, ResultCode::SUCCESS);
+    assert_eq!(manage(&bed, "", confirm("phone", code(&bed, 0))).0, ResultCode::SUCCESS);
+    assert_eq!(manage(&bed, BEN, FactorAction::List).0, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    let ben = bed.bind(BEN, "benben").1;
+    let acting = bed.session.acting_as(ben);
+    let own = std::mem::replace(&mut bed.session, acting);
+    assert_eq!(manage(&bed, "", new_token("phone", 6)).0, ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "by somebody else");
+    bed.session = own;
+    assert_eq!(manage(&bed, "", FactorAction::Remove { name: "phone".to_owned() }).0, ResultCode::SUCCESS);
 }
 
 /// A value that is no token lets nobody in.

@@ -46,6 +46,7 @@ mod requestor;
 mod review;
 mod rights;
 mod schema_change;
+mod second_factor;
 mod shadowed;
 mod state;
 mod submit;

@@ -75,7 +75,7 @@ impl UpdateContext<'_> {
             return match cleaned.update() {
                 Ok(update) => self.dispatch(&order, &Update::Entry(update), done),
                 Err(error) => {
-                    done(UpdateDone::refused(Refusal::MadeRequest { problem: error.to_string() }.into()));
+                    done(UpdateDone::refused(made_request(&error)));
                     Submitted::Queued
                 }
             };
@@ -90,6 +90,13 @@ impl UpdateContext<'_> {
             Update::Refresh(wanted) => self.prepare_refresh(order, wanted),
             Update::PasswordPolicyState(wanted) => {
                 self.account_state(order, &wanted.read(), done);
+                return Submitted::Queued;
+            }
+            Update::SecondFactor(wanted) => {
+                match wanted.read() {
+                    Ok(wanted) => self.second_factor(order, &wanted, done),
+                    Err(error) => done(UpdateDone::refused(made_request(&error))),
+                }
                 return Submitted::Queued;
             }
             Update::EndTransaction(end) => {
@@ -337,7 +344,12 @@ impl SlowUpdate {
         match update {
             // On a pool nothing is slow a second time.
             Ok(update) => drop(context.dispatch(&order, &update, self.done)),
-            Err(error) => (self.done)(UpdateDone::refused(Refusal::MadeRequest { problem: error.to_string() }.into())),
+            Err(error) => (self.done)(UpdateDone::refused(made_request(&error))),
         }
     }
+}
+
+/// What was decoded before cannot be decoded again.
+fn made_request(error: &dyn std::fmt::Display) -> LdapResult {
+    Refusal::MadeRequest { problem: error.to_string() }.into()
 }

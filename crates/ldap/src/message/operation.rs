@@ -10,6 +10,7 @@ use crate::encode::tags as response;
 use crate::extended::{PasswordModify, Refresh, decode_cancel};
 use crate::oids::extended as oids;
 use crate::password_policy_state::StateRequest;
+use crate::second_factor::SecondFactorRequest;
 use crate::transaction::EndTransaction;
 use ber::{Reader, Tag};
 
@@ -113,6 +114,7 @@ impl<'a> Operation<'a> {
                 Update::PasswordModify(_)
                 | Update::Refresh(_)
                 | Update::PasswordPolicyState(_)
+                | Update::SecondFactor(_)
                 | Update::EndTransaction(_),
             )
             | Self::StartTransaction
@@ -135,6 +137,7 @@ impl<'a> Operation<'a> {
             Self::Update(Update::PasswordModify(_)) => oids::PASSWORD_MODIFY,
             Self::Update(Update::Refresh(_)) => oids::REFRESH,
             Self::Update(Update::PasswordPolicyState(_)) => oids::PASSWORD_POLICY_STATE,
+            Self::Update(Update::SecondFactor(_)) => oids::SECOND_FACTOR,
             Self::Update(Update::EndTransaction(_)) => oids::END_TRANSACTION,
             Self::StartTransaction => oids::START_TRANSACTION,
             Self::WhoAmI => oids::WHO_AM_I,
@@ -176,6 +179,7 @@ fn extended_operation<'a>(oid: &[u8], value: Option<&'a [u8]>) -> Result<Operati
         oids::PASSWORD_POLICY_STATE => {
             StateRequest::decode(value).map(|it| Operation::Update(Update::PasswordPolicyState(it)))
         }
+        oids::SECOND_FACTOR => SecondFactorRequest::decode(value).map(|it| Operation::Update(Update::SecondFactor(it))),
         oids::END_TRANSACTION => EndTransaction::decode(value).map(|it| Operation::Update(Update::EndTransaction(it))),
         oids::CANCEL => decode_cancel(value).map(Operation::Cancel),
         oids::REBUILD_INDEXES => RebuildIndexes::decode(value).map(|it| Operation::RebuildIndexes(Box::new(it))),

@@ -8,6 +8,7 @@ use super::request::{AddRequest, ModifyDnRequest, ModifyRequest, tags};
 use crate::decode_error::DecodeError;
 use crate::extended::{PasswordModify, Refresh};
 use crate::password_policy_state::StateRequest;
+use crate::second_factor::SecondFactorRequest;
 use crate::transaction::EndTransaction;
 use ber::{Reader, Tag};
 
@@ -22,6 +23,8 @@ pub enum Update<'a> {
     Refresh(Refresh<'a>),
     /// Read and write the state of an account.
     PasswordPolicyState(StateRequest<'a>),
+    /// Manage the one-time codes of an account.
+    SecondFactor(SecondFactorRequest<'a>),
     /// Do, or forget, the updates of a transaction.
     EndTransaction(EndTransaction<'a>),
 }

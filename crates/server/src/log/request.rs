@@ -30,7 +30,11 @@ pub(crate) fn kind(operation: &Operation<'_>) -> OperationKind {
             EntryRequest::ModifyDn(_) => OperationKind::ModifyDn,
         },
         Operation::Update(
-            Update::PasswordModify(_) | Update::Refresh(_) | Update::PasswordPolicyState(_) | Update::EndTransaction(_),
+            Update::PasswordModify(_)
+            | Update::Refresh(_)
+            | Update::PasswordPolicyState(_)
+            | Update::SecondFactor(_)
+            | Update::EndTransaction(_),
         )
         | Operation::StartTransaction
         | Operation::WhoAmI
@@ -116,10 +120,11 @@ pub(crate) fn write_control_oids(out: &mut String, controls: Controls<'_>) {
 
 fn extended_name(oid: &[u8]) -> Option<&'static str> {
     // OpenDJ's names.
-    const NAMES: [(&str, &str); 12] = [
+    const NAMES: [(&str, &str); 13] = [
         (oids::START_TLS, "StartTLS"),
         (oids::PASSWORD_MODIFY, "Password Modify"),
         (oids::PASSWORD_POLICY_STATE, "Password Policy State"),
+        (oids::SECOND_FACTOR, "Second Factor"),
         (oids::WHO_AM_I, "Who Am I?"),
         (oids::START_TRANSACTION, "Start Transaction"),
         (oids::END_TRANSACTION, "End Transaction"),

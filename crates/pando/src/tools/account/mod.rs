@@ -1,5 +1,6 @@
 //! `account`: what the server knows of a user's account, in words, and what an administrator does about it.
 
+mod otp;
 mod show;
 pub mod state;
 
@@ -39,6 +40,8 @@ enum Command {
     Disable(AboutOne),
     /// Let a disabled account be used again
     Enable(AboutOne),
+    /// Manage the one-time codes that are shown after the password
+    Otp(otp::Options),
 }
 
 #[derive(Debug, Args)]
@@ -58,6 +61,7 @@ impl Options {
             Command::Unlock(_) => "account unlock",
             Command::Disable(_) => "account disable",
             Command::Enable(_) => "account enable",
+            Command::Otp(_) => "account otp",
         }
     }
 }
@@ -71,6 +75,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         Command::Unlock(about) => change(directory, about, one(StateItem::ClearFailures, None), "unlocked"),
         Command::Disable(about) => change(directory, about, one(StateItem::SetDisabled, Some("true")), "disabled"),
         Command::Enable(about) => change(directory, about, one(StateItem::ClearDisabled, None), "enabled"),
+        Command::Otp(options) => otp::run(directory, options),
     };
     done.map_err(|failure| failure.with_status(FAILURE_STATUS))
 }
@@ -80,9 +85,12 @@ fn connect(directory: &Path, about: &AboutOne) -> Result<Client, crate::failure:
 }
 
 fn show_one(directory: &Path, about: &AboutOne) -> Outcome {
-    let state = State::ask(&mut connect(directory, about)?, &about.dn, Vec::new())?;
+    let mut client = connect(directory, about)?;
+    let state = State::ask(&mut client, &about.dn, Vec::new())?;
+    let tokens = otp::tokens_of(&mut client, &about.dn)?;
     let account = show::describe(&about.dn, &state, &jiff::Zoned::now());
     account.lines.iter().for_each(|line| outln!("{line}"));
+    tokens.iter().for_each(|token| outln!("{}", show::fact("Second factor", &otp::described(token))));
     Ok(if account.is_usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

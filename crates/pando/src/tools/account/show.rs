@@ -55,6 +55,11 @@ pub fn describe(dn: &str, state: &State, now: &Zoned) -> Described {
     Described { is_usable, lines }
 }
 
+/// A line of what is known.
+pub fn fact(name: &str, value: &str) -> String {
+    format!("{:<19}{value}", format!("{name}:"))
+}
+
 struct Words<'s> {
     state: &'s State,
     now: &'s Zoned,
@@ -89,7 +94,7 @@ impl Words<'_> {
         let state = self.state;
         let mut facts = Vec::new();
         let mut fact = |name: &str, value: Option<String>| {
-            facts.extend(value.map(|value| format!("{:<19}{value}", format!("{name}:"))));
+            facts.extend(value.map(|value| fact(name, &value)));
         };
         fact("Password policy", state.value(StateItem::GetPolicyDn));
         fact("Password changed", self.time(StateItem::GetPasswordChanged));
@@ -174,7 +179,7 @@ fn length(seconds: i64) -> String {
 }
 
 /// An argument as a shell takes it.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '=' | ',' | '.' | '-' | '_' | '@' | '/' | ':');
     if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
