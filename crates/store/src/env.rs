@@ -27,8 +27,11 @@ const MAP_BYTES_MIN: usize = 1 << 30;
 const READERS_MAX: u32 = 4_096;
 /// Name of the data file in the folder of an environment.
 pub(crate) const DATA_FILE: &str = "data.mdb";
-/// Format of the tables; another one is refused.
-pub const FORMAT: u32 = 1;
+/// Format of the tables.
+pub const FORMAT: u32 = 2;
+/// The format before it, without packed records: it is read, and becomes the other when it is opened for writing. Others
+/// are refused.
+const FORMAT_WITHOUT_PACKED: u32 = 1;
 
 /// A table: bytes to bytes.
 pub type Table = Database<'static, Bytes, Bytes>;
@@ -145,7 +148,9 @@ impl Env {
             dbs.meta.put(&mut txn, meta::FORMAT, &FORMAT.to_be_bytes())?;
             dbs.meta.put(&mut txn, meta::UUID, &new_uuid)?;
         }
-        check_format(&dbs, &txn)?;
+        if check_format(&dbs, &txn)? != FORMAT {
+            dbs.meta.put(&mut txn, meta::FORMAT, &FORMAT.to_be_bytes())?;
+        }
         txn.commit()?;
         Ok(Env { env, dbs, path: path.to_owned() })
     }
@@ -228,9 +233,11 @@ impl Env {
     }
 }
 
-fn check_format(dbs: &Dbs, txn: &RoTxn<'_>) -> Result<(), StoreError> {
-    let found = read_u32(dbs, txn, meta::FORMAT)?.unwrap_or_default();
-    if found == FORMAT { Ok(()) } else { Err(StoreError::Format { what: "database", found, ours: FORMAT }) }
+fn check_format(dbs: &Dbs, txn: &RoTxn<'_>) -> Result<u32, StoreError> {
+    match read_u32(dbs, txn, meta::FORMAT)?.unwrap_or_default() {
+        found @ (FORMAT | FORMAT_WITHOUT_PACKED) => Ok(found),
+        found => Err(StoreError::Format { what: "database", found, ours: FORMAT }),
+    }
 }
 
 fn open_env(path: &Path, flags: EnvFlags) -> Result<heed::Env<WithoutTls>, StoreError> {

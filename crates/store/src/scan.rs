@@ -12,6 +12,7 @@ use crate::overlay::{PostingDelta, Row, RowKey};
 use crate::posting::block::key_bounds;
 use crate::posting::{BlockIter, BlockView, Damaged, IndexKey, List};
 use crate::postings::Postings;
+use crate::record::unpacked;
 use crate::rows::{self, entry_key, parse_entry_key, parse_value_key, split_first_piece};
 use crate::view::{RecordRef, View};
 use crate::{DescId, EntryId, IndexId};
@@ -234,7 +235,7 @@ impl<'s> EntryScan<'s> {
             }
             bytes.to_mut().extend_from_slice(piece);
         }
-        self.base = Some((id, bytes));
+        self.base = Some((id, unpacked(bytes)));
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use crate::marks::Marks;
 use crate::overlay::Overlay;
 use crate::posting::{BlockView, Damaged, IndexKey, List};
 use crate::postings::Postings;
-use crate::record::RecordView;
+use crate::record::{RecordView, packed, unpacked};
 use crate::rows::{self, entry_key, entry_part_key, split_first_piece, value_part_key};
 use crate::tables::Tables;
 use crate::{DescId, EntryId};
@@ -51,7 +51,7 @@ fn joined<'t>(
     Ok(whole)
 }
 
-/// The bytes of an entry: in the map, or shared with the overlay.
+/// The bytes of an entry: in the map, shared with the overlay, or restored from several rows or packed times.
 #[derive(Clone, Debug)]
 pub struct RecordRef<'s> {
     bytes: Cow<'s, [u8]>,
@@ -69,12 +69,17 @@ impl<'s> RecordRef<'s> {
         Ok(RecordView::parse(&self.bytes, self.tables)?)
     }
 
-    /// The stored bytes.
+    /// The bytes of the record, as [`RecordView::parse`] reads them.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The stored bytes, owned.
+    /// What the database keeps of it, which may be shorter.
+    pub fn stored_bytes(&self) -> Cow<'_, [u8]> {
+        packed(&self.bytes)
+    }
+
+    /// The bytes of the record, owned.
     pub fn into_bytes(self) -> Cow<'s, [u8]> {
         self.bytes
     }
@@ -132,10 +137,10 @@ impl<'s> View<'s> {
         let Some(row) = self.dbs.entries.get(self.txn, &entry_key(id))? else { return Ok(None) };
         let (further, head) = split_first_piece(row)?;
         if further == 0 {
-            return Ok(Some(Cow::Borrowed(head)));
+            return Ok(Some(unpacked(Cow::Borrowed(head))));
         }
         let piece = |part| self.dbs.entries.get(self.txn, &entry_part_key(id, part));
-        Ok(Some(Cow::Owned(joined(head, further, piece, "piece of an entry is missing")?)))
+        Ok(Some(unpacked(Cow::Owned(joined(head, further, piece, "piece of an entry is missing")?))))
     }
 
     /// The posting list of `key`; empty when nothing has that key.

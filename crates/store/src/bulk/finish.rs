@@ -11,7 +11,7 @@ use super::sort::{KeyBatch, Slot};
 use super::writer::{Rows, Target};
 use crate::index::{IndexSet, IndexedEntry, Indexer, KeySink};
 use crate::posting::key::{KEY_BYTES_MAX, write_key};
-use crate::record::{LargeStub, RecordBuilder};
+use crate::record::{LargeStub, RecordBuilder, packed};
 use crate::rows::{ENTRY_PIECE_BYTES_MAX, PIECE_BYTES_MAX, cut, entry_key, entry_part_key, value_key, value_part_key};
 use crate::{EntryId, IndexId, StoreError, varint};
 
@@ -262,7 +262,7 @@ impl<'f> Finisher<'f> {
 
 /// Adds the row of a record, or its rows when it is large.
 pub(super) fn put_record(id: EntryId, record: &[u8], rows: &mut Rows) -> Result<(), BulkError> {
-    cut::<StoreError>(record, ENTRY_PIECE_BYTES_MAX, |part, piece| {
+    cut::<StoreError>(&packed(record), ENTRY_PIECE_BYTES_MAX, |part, piece| {
         if part == 0 {
             rows.push(&entry_key(id), piece);
         } else {

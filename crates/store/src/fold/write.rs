@@ -15,6 +15,7 @@ use crate::env::{Dbs, meta, write_log_held};
 use crate::error::StoreError;
 use crate::log::LogHeld;
 use crate::overlay::Row;
+use crate::record::packed;
 use crate::rows::{
     ENTRY_PIECE_BYTES_MAX, PIECE_BYTES_MAX, cut, entry_key, entry_part_key, split_first_piece, value_part_key,
 };
@@ -65,7 +66,7 @@ fn fold_entry(txn: &mut RwTxn<'_>, dbs: &Dbs, id: EntryId, row: &Row) -> Result<
     let mut further = 0;
     match &row.bytes {
         None => drop(dbs.entries.delete(txn, &entry_key(id))?),
-        Some(bytes) => cut::<StoreError>(bytes, ENTRY_PIECE_BYTES_MAX, |part, piece| {
+        Some(record) => cut::<StoreError>(&packed(record), ENTRY_PIECE_BYTES_MAX, |part, piece| {
             further = part;
             match part {
                 0 => dbs.entries.put(txn, &entry_key(id), piece)?,

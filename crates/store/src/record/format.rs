@@ -11,5 +11,7 @@ pub const RECORD_BYTES_MAX: usize = 16 << 20;
 
 /// First byte of a record.
 pub(super) const FORMAT_PLAIN: u8 = 1;
+/// First byte of a record in the database that has times in fewer bytes.
+pub(super) const FORMAT_PACKED: u8 = 2;
 /// The error for a record that is not readable.
 pub(super) const DAMAGED: Damaged = Damaged("entry record");

@@ -64,9 +64,10 @@ impl<'a> Header<'a> {
         DescId::ENTRY_CSN,
     ];
 
-    pub(super) fn parse(bytes: &'a [u8]) -> Option<(Header<'a>, &'a [u8])> {
-        let ([format, flags], rest) = bytes.split_first_chunk::<2>()?;
-        if *format != FORMAT_PLAIN {
+    /// Reads the header of a record of that format; what comes after it is the attributes.
+    pub(super) fn parse(bytes: &'a [u8], format: u8) -> Option<(Header<'a>, &'a [u8])> {
+        let ([own, flags], rest) = bytes.split_first_chunk::<2>()?;
+        if *own != format {
             return None;
         }
         let has = |flag: u8| flags & flag != 0;
@@ -144,7 +145,12 @@ impl<'a> Header<'a> {
 
     /// The CSN of an entry lies within its last modification's second; the difference takes 3 bytes.
     fn us_base(&self) -> u64 {
-        self.modified.or(self.created).map_or(0, |time| time.ms * 1000)
+        self.ms_base() * 1000
+    }
+
+    /// The last time that is known of the entry, in milliseconds since 1970.
+    pub(super) fn ms_base(&self) -> u64 {
+        self.modified.or(self.created).map_or(0, |time| time.ms)
     }
 
     /// Takes the value of one of [`Header::DESCRIPTIONS`] if its text can be restored exactly. The builder takes names.

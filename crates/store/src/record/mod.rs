@@ -15,21 +15,28 @@
 //!     attribute.
 //! (2) A description occurs at most once. Attributes keep the order in which they were stored.
 //!
-//! It knows no schema and never looks into a value.
+//! In the database a record with several times in one attribute has another form (`packed`), which only reading and
+//! writing rows knows.
+//!
+//! It knows no schema, and no value but times.
 
 mod build;
 mod format;
 mod header;
+mod packed;
 mod time;
 mod values;
 mod view;
 
+#[cfg(test)]
+mod packed_tests;
 #[cfg(test)]
 mod tests;
 
 pub use build::RecordBuilder;
 pub use format::{INLINE_VALUE_BYTES_MAX, INLINE_VALUES_MAX, RECORD_BYTES_MAX};
 pub use header::{CsnParts, Header};
+pub(crate) use packed::{packed, unpacked};
 pub use time::{Timestamp, seconds_of, write_seconds};
 pub use values::{ValueIter, Values, put_value, value_size};
 pub use view::{Attribute, AttributeIter, Content, LargeStub, RecordView};

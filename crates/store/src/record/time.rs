@@ -47,6 +47,11 @@ impl Timestamp {
     pub(super) fn unpack(packed: u64) -> Option<Timestamp> {
         let has_ms = packed & 1 == 1;
         let ms = if has_ms { packed >> 1 } else { (packed >> 1).checked_mul(1000)? };
+        Timestamp::of_ms(ms, has_ms)
+    }
+
+    /// That moment; `None` after the year 9999.
+    pub(super) fn of_ms(ms: u64, has_ms: bool) -> Option<Timestamp> {
         (ms < MS_MAX).then_some(Timestamp { ms, has_ms })
     }
 }

@@ -1,6 +1,6 @@
 //! A record, read in place.
 
-use super::format::DAMAGED;
+use super::format::{DAMAGED, FORMAT_PLAIN};
 use super::header::Header;
 use super::values::Values;
 use crate::posting::Damaged;
@@ -20,7 +20,7 @@ impl<'a> RecordView<'a> {
     /// Reads the header; the attributes are read when asked for.
     #[inline]
     pub fn parse(bytes: &'a [u8], tables: &'a Tables) -> Result<RecordView<'a>, Damaged> {
-        let (header, attributes) = Header::parse(bytes).ok_or(DAMAGED)?;
+        let (header, attributes) = Header::parse(bytes, FORMAT_PLAIN).ok_or(DAMAGED)?;
         Ok(RecordView { header, attributes, tables })
     }
 
@@ -62,7 +62,7 @@ impl<'a> RecordView<'a> {
     /// The attributes outside the header, in stored order. Damage ends the iteration; [`RecordView::check`] reports it.
     #[inline]
     pub fn attributes(&self) -> AttributeIter<'a> {
-        AttributeIter { rest: self.attributes }
+        AttributeIter::new(self.attributes)
     }
 
     /// An attribute outside the header.
@@ -157,6 +157,20 @@ pub struct LargeStub {
 #[derive(Clone, Debug)]
 pub struct AttributeIter<'a> {
     rest: &'a [u8],
+}
+
+impl<'a> AttributeIter<'a> {
+    /// Of the bytes behind a header.
+    #[inline]
+    pub(super) fn new(rest: &'a [u8]) -> AttributeIter<'a> {
+        AttributeIter { rest }
+    }
+
+    /// The bytes not read yet.
+    #[inline]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
 }
 
 /// The three numbers in front of an attribute's values, and what follows them.

@@ -2,6 +2,7 @@
 
 mod cases;
 mod damaged_lists;
+mod formats;
 mod harness;
 mod marks;
 mod model;

@@ -28,9 +28,12 @@ fn value() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Some with several times, which the database keeps in another form.
 fn values() -> impl Strategy<Value = Vec<(String, String)>> {
-    proptest::collection::btree_set((prop_oneof![Just("cn".to_owned()), Just("sn;lang-en".to_owned())], value()), 0..5)
-        .prop_map(|set| set.into_iter().collect())
+    let word = (prop_oneof![Just("cn".to_owned()), Just("sn;lang-en".to_owned())], value());
+    let time = (0u32..1_000).prop_map(|ms| ("failed".to_owned(), format!("20260101000000.{ms:03}Z")));
+    let one = prop_oneof![2 => word, 1 => time];
+    proptest::collection::btree_set(one, 0..6).prop_map(|set| set.into_iter().collect())
 }
 
 fn op() -> impl Strategy<Value = Op> {

@@ -122,7 +122,7 @@ fn bytes_of(record: &Record<'_, '_>) -> Result<(u64, u64), Failure> {
         Content::Large(stub) => stub.bytes,
         Content::Inline(_) => 0,
     };
-    Ok((entry.bytes().len() as u64, view.attributes().map(|attribute| large(attribute.content)).sum()))
+    Ok((entry.stored_bytes().len() as u64, view.attributes().map(|attribute| large(attribute.content)).sum()))
 }
 
 /// The sums of a database's pages, in bytes.

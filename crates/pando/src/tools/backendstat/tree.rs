@@ -345,7 +345,7 @@ impl Record<'_, '_> {
     pub(super) fn each_stored(&self, visit: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         match &self.value {
             Value::List(list) => list.each_stored(visit).map_err(Failure::new)?,
-            Value::Entry(entry) => visit(entry.bytes()),
+            Value::Entry(entry) => visit(&entry.stored_bytes()),
             Value::Bytes(bytes) => visit(bytes),
         }
         Ok(())

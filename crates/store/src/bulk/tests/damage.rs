@@ -123,6 +123,20 @@ fn records() {
         db.env.dbs().entries.put(txn, &entry_key(EntryId(6)), &[0, 99, 99]).unwrap();
     });
     assert!(problems.iter().any(|problem| problem.starts_with("entry 6: ")), "{problems:#?}");
+    // An entry with packed times whose last one is missing.
+    let problems = problems_after(|db, txn| {
+        let mut tables = db.tables.clone();
+        let mut builder = RecordBuilder::new(EntryId(2), b"uid=ida");
+        let times = [&b"20260101000000.100Z"[..], b"20260101000001.100Z"];
+        let failed = crate::Interner::description(&mut tables, "pwdFailureTime").unwrap();
+        builder.push(failed, times, &mut tables).unwrap();
+        let record = builder.finish().unwrap();
+        let stored = crate::record::packed(&record);
+        assert!(stored.len() < record.len());
+        let row = [&[0][..], &stored[..stored.len() - 1]].concat();
+        db.env.dbs().entries.put(txn, &entry_key(EntryId(6)), &row).unwrap();
+    });
+    assert!(problems.iter().any(|problem| problem.starts_with("entry 6: ")), "{problems:#?}");
     // A parent that does not exist, and one that is below the entry.
     for (parent, words) in [(EntryId(9_999), "its parent, entry 9999, does not exist"), (EntryId(2), "is below itself")]
     {

@@ -71,6 +71,7 @@ pub fn every_kind() -> IndexConfigs {
         extensible_rules: vec!["partialDateAndTimeMatchingRule".to_owned()],
         ..IndexConfig::new("createTimestamp", &[Extensible])
     });
+    attributes.push(IndexConfig::new("pwdFailureTime", &[Equality, Ordering, Presence]));
     let vlv = vec![list("with-sn", "sn", "+sn -cn"), list("without-mail", "!mail", "-sn:fr.lt +uid")];
     let secret = Some(IndexSecret::new(&[7; SECRET_BYTES]));
     IndexConfigs { attributes, vlv, filters: Some(Arc::new(AttributeFilters)), secret }

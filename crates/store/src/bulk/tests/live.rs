@@ -133,9 +133,11 @@ fn parts(txn: &Txn<'_>, id: EntryId) -> Result<Parts, StoreError> {
 fn updates() -> impl Strategy<Value = Vec<Update>> {
     let id = 1u64..14;
     let word = || prop_oneof!["[ab]{1,8}", Just("Maria Meier".to_owned())];
-    let attribute = prop_oneof![Just("cn"), Just("cn;lang-en"), Just("sn"), Just("mail"), Just("entryUUID")];
-    let value = (attribute, word()).prop_map(|(name, word)| match name {
+    let names = ["cn", "cn;lang-en", "sn", "mail", "entryUUID", "pwdFailureTime", "pwdFailureTime"];
+    let value = (prop::sample::select(names.to_vec()), word()).prop_map(|(name, word)| match name {
         "entryUUID" => (name.to_owned(), format!("0e2a0c0e-0000-4000-8000-{:0>12}", word.len())),
+        // Several of them are packed in the database.
+        "pwdFailureTime" => (name.to_owned(), format!("2026010100{:02}00.100Z", word.len())),
         _ => (name.to_owned(), word),
     });
     let values = prop::collection::btree_map(any::<u8>(), value, 0..6)
