@@ -3,7 +3,7 @@
 //! ```text
 //! account…   entry id · entryUUID 16 bytes · changes · change…
 //! change     1 · time · count · duration · expiration · shortest delay · longest delay      a wrong password
-//!            8 · the same · failures that are kept                                          of which so many are kept
+//!            11 · the same · failures that are kept                                         of which so many are kept
 //!            2 · time                                                                       a right one
 //!            3 · time                                                                       a grace login
 //!            4 · time                                                                       a warning
@@ -75,7 +75,7 @@ fn put_change(out: &mut Vec<u8>, change: &StateChange) {
     };
     match change {
         StateChange::CountFailure { at, rules } => {
-            head(if rules.recorded == 0 { 1 } else { 8 }, at);
+            head(if rules.recorded == 0 { 1 } else { 11 }, at);
             varint::put(out, u64::from(rules.count));
             for span in [rules.duration, rules.expiration, rules.min_delay, rules.max_delay] {
                 varint::put(out, u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
@@ -119,7 +119,7 @@ fn put_change(out: &mut Vec<u8>, change: &StateChange) {
 fn take_change(rest: &mut &[u8]) -> Option<StateChange> {
     let kind = *varint::take_bytes(rest, 1)?.first()?;
     match kind {
-        1..=5 => take_timed(kind, rest),
+        1..=5 | 11 => take_timed(kind, rest),
         6 => {
             let (attribute, old) = (take_text(rest)?, take_counted(rest)?.to_vec());
             let mut new = Vec::new();
@@ -142,11 +142,11 @@ fn take_change(rest: &mut &[u8]) -> Option<StateChange> {
 fn take_timed(kind: u8, rest: &mut &[u8]) -> Option<StateChange> {
     let at = Moment(varint::take(rest)?);
     Some(match kind {
-        1 | 8 => {
+        1 | 11 => {
             let count = u32::try_from(varint::take(rest)?).ok()?;
             let mut span = || varint::take(rest).map(Duration::from_millis);
             let (duration, expiration, min_delay, max_delay) = (span()?, span()?, span()?, span()?);
-            let recorded = if kind == 8 { u32::try_from(varint::take(rest)?).ok()? } else { 0 };
+            let recorded = if kind == 11 { u32::try_from(varint::take(rest)?).ok()? } else { 0 };
             let rules = LockRules { count, duration, expiration, min_delay, max_delay, recorded };
             StateChange::CountFailure { at, rules }
         }
