@@ -4,10 +4,12 @@
 //! A guess is counted before it is compared, so that a thousand binds at once try no more passwords than the policy
 //! allows. A guess goes when it was right, or when the failure has been written and can be seen.
 //!
+//! Who cannot have a guess now waits in line until one goes.
+//!
 //! Knows accounts by their numbers; how many guesses one may have is decided by whoever asks.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use query::entry_place::EntryPlace;
@@ -15,6 +17,9 @@ use query::entry_place::EntryPlace;
 /// Guesses of all accounts together; beyond, none is given.
 const GUESSES_MAX: usize = 1 << 16;
 const SHARDS: usize = 64;
+
+/// Binds that wait for a guess of one account.
+const WAITERS_MAX: usize = 4096;
 
 /// Whose password is guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,13 +49,55 @@ impl Guessed {
     }
 }
 
-type Shard = Mutex<HashMap<Guessed, u32>>;
+/// What is done when it is a waiter's turn, or it has waited for too long. Called wherever a guess ends: must be quick.
+pub type Wake = Box<dyn FnOnce(Turn) + Send>;
+
+/// Why a waiter is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Another guess went, or there was none: try again.
+    Try,
+    /// It has waited for too long, or too many wait.
+    TooLong,
+}
+
+/// Where in the line somebody waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Behind all others.
+    Back,
+    /// Before all others: it was its turn, and somebody else was faster.
+    Front,
+}
+
+/// Who waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    whose: Guessed,
+    number: u64,
+}
+
+/// The guesses of one account.
+#[derive(Default)]
+struct Kept {
+    in_flight: u32,
+    waiting: VecDeque<(u64, Wake)>,
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Kept").field("in_flight", &self.in_flight).finish_non_exhaustive()
+    }
+}
+
+type Shard = Mutex<HashMap<Guessed, Kept>>;
 
 /// See the module.
 #[derive(Debug)]
 pub struct Guesses {
     shards: Box<[Shard]>,
     count: AtomicUsize,
+    waiters: AtomicU64,
 }
 
 /// One guess. Dropped, it counts no more.
@@ -65,7 +112,11 @@ pub struct Guess {
 
 impl Default for Guesses {
     fn default() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), count: AtomicUsize::new(0) }
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            count: AtomicUsize::new(0),
+            waiters: AtomicU64::new(0),
+        }
     }
 }
 
@@ -73,7 +124,7 @@ impl Guesses {
     /// Counts a guess, if `may` says so of the number that the account has in flight.
     pub fn count(self: &Arc<Self>, whose: Guessed, may: impl FnOnce(u32) -> bool) -> Option<Guess> {
         let mut shard = self.shard(whose)?;
-        let before = shard.get(&whose).copied().unwrap_or_default();
+        let before = shard.get(&whose).map(|kept| kept.in_flight).unwrap_or_default();
         if !may(before) {
             return None;
         }
@@ -81,9 +132,60 @@ impl Guesses {
             self.count.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        shard.insert(whose, before.saturating_add(1));
+        shard.entry(whose).or_default().in_flight = before.saturating_add(1);
         drop(shard);
         Some(Guess { guesses: Arc::clone(self), whose, before })
+    }
+
+    /// Waits until another guess of the account goes; none: there is no other, or too many wait, and it was woken.
+    pub fn wait(&self, whose: Guessed, line: Line, wake: Wake) -> Option<Waiting> {
+        let mut shard = self.shard(whose)?;
+        let number = self.waiters.fetch_add(1, Ordering::Relaxed);
+        let turn = match shard.get_mut(&whose).filter(|kept| kept.in_flight > 0) {
+            None => Turn::Try,
+            Some(kept) if kept.waiting.len() >= WAITERS_MAX => Turn::TooLong,
+            Some(kept) => {
+                match line {
+                    Line::Back => kept.waiting.push_back((number, wake)),
+                    Line::Front => kept.waiting.push_front((number, wake)),
+                }
+                return Some(Waiting { whose, number });
+            }
+        };
+        drop(shard);
+        wake(turn);
+        None
+    }
+
+    /// Wakes somebody who has waited for too long, if he still waits.
+    pub fn give_up(&self, waiting: Waiting) {
+        let Some(mut shard) = self.shard(waiting.whose) else { return };
+        let found = shard.get_mut(&waiting.whose).and_then(|kept| {
+            let at = kept.waiting.iter().position(|(number, _)| *number == waiting.number)?;
+            kept.waiting.remove(at)
+        });
+        tidy(&mut shard, waiting.whose);
+        drop(shard);
+        if let Some((_, wake)) = found {
+            wake(Turn::TooLong);
+        }
+    }
+
+    /// Wakes who has waited longest.
+    pub fn wake_next(&self, whose: Guessed) {
+        let Some(mut shard) = self.shard(whose) else { return };
+        let next = shard.get_mut(&whose).and_then(|kept| kept.waiting.pop_front());
+        tidy(&mut shard, whose);
+        drop(shard);
+        if let Some((_, wake)) = next {
+            wake(Turn::Try);
+        }
+    }
+
+    /// Whether all accounts together have so many that none has another one.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.in_flight() >= GUESSES_MAX
     }
 
     /// How many there are of all accounts.
@@ -92,7 +194,7 @@ impl Guesses {
         self.count.load(Ordering::Relaxed)
     }
 
-    fn shard(&self, whose: Guessed) -> Option<MutexGuard<'_, HashMap<Guessed, u32>>> {
+    fn shard(&self, whose: Guessed) -> Option<MutexGuard<'_, HashMap<Guessed, Kept>>> {
         let shard = self.shards.get(whose.shard(SHARDS))?;
         Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -109,11 +211,23 @@ impl Guess {
 impl Drop for Guess {
     fn drop(&mut self) {
         let Some(mut shard) = self.guesses.shard(self.whose) else { return };
-        match shard.get_mut(&self.whose) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => drop(shard.remove(&self.whose)),
-        }
+        let next = shard.get_mut(&self.whose).and_then(|kept| {
+            kept.in_flight = kept.in_flight.saturating_sub(1);
+            kept.waiting.pop_front()
+        });
+        tidy(&mut shard, self.whose);
+        drop(shard);
         self.guesses.count.fetch_sub(1, Ordering::Relaxed);
+        if let Some((_, wake)) = next {
+            wake(Turn::Try);
+        }
+    }
+}
+
+/// Forgets an account of which there is nothing.
+fn tidy(shard: &mut HashMap<Guessed, Kept>, whose: Guessed) {
+    if shard.get(&whose).is_some_and(|kept| kept.in_flight == 0 && kept.waiting.is_empty()) {
+        shard.remove(&whose);
     }
 }
 
@@ -139,6 +253,34 @@ mod tests {
         drop(second);
         assert_eq!(guesses.in_flight(), 0);
         assert!(guesses.shards.iter().all(|shard| shard.lock().unwrap().is_empty()), "nothing is kept");
+    }
+
+    #[test]
+    fn who_waits_is_woken_in_the_order_of_coming_or_when_it_takes_too_long() {
+        let (guesses, woken) = (Arc::new(Guesses::default()), Arc::new(Mutex::new(Vec::new())));
+        let wait = |name: &'static str, line| {
+            let woken = Arc::clone(&woken);
+            guesses.wait(ANN, line, Box::new(move |turn| woken.lock().unwrap().push((name, turn))))
+        };
+        let told = || std::mem::take(&mut *woken.lock().unwrap());
+        assert_eq!(wait("nobody is there", Line::Back), None);
+        assert_eq!(told(), [("nobody is there", Turn::Try)]);
+        let guess = guesses.count(ANN, |_| true).unwrap();
+        let (first, second) = (wait("first", Line::Back), wait("second", Line::Back).unwrap());
+        assert!(first.is_some() && wait("third", Line::Back).is_some() && wait("before", Line::Front).is_some());
+        guesses.give_up(second);
+        guesses.give_up(second);
+        assert_eq!(told(), [("second", Turn::TooLong)]);
+        drop(guess);
+        assert_eq!(told(), [("before", Turn::Try)]);
+        guesses.wake_next(ANN);
+        drop(guesses.count(ANN, |_| true));
+        assert_eq!(told(), [("first", Turn::Try), ("third", Turn::Try)]);
+        assert!(guesses.shards.iter().all(|shard| shard.lock().unwrap().is_empty()), "nothing is kept");
+        let _guess = guesses.count(ANN, |_| true).unwrap();
+        assert!((0..WAITERS_MAX).all(|_| wait("many", Line::Back).is_some()));
+        assert_eq!(wait("too many", Line::Back), None);
+        assert_eq!(told(), [("too many", Turn::TooLong)]);
     }
 
     #[test]

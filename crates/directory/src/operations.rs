@@ -10,7 +10,8 @@ use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, Operat
 use std::time::Instant;
 
 use crate::bind::{
-    BindContext, BindDone, BindFailure, BindStep, Credential, HashJob, Named, Via, WaitingBind, bind_controls,
+    BindContext, BindDone, BindFailure, BindStep, Credential, HashJob, Named, QueuedBind, ReadyBind, Via, WaitingBind,
+    bind_controls,
 };
 use crate::directory::Directory;
 use crate::must_change::{may_request, refusal};
@@ -237,6 +238,20 @@ impl Directory {
 
 impl HashJob {
     /// Checks the password; takes as long as the stored value's cost says.
+    pub fn run(self, directory: &Directory) -> BindStep {
+        self.run_in(&directory.binding())
+    }
+}
+
+impl QueuedBind {
+    /// Calls, on a thread of the directory, when it is the bind's turn.
+    pub fn then(self: Box<Self>, directory: &Directory, call: impl FnOnce(ReadyBind) + Send + 'static) {
+        self.then_in(&directory.binding(), call);
+    }
+}
+
+impl ReadyBind {
+    /// Brings the bind on.
     pub fn run(self, directory: &Directory) -> BindStep {
         self.run_in(&directory.binding())
     }

@@ -31,6 +31,7 @@ ldap::refusals! {
         PolicyControlValue = ResultCode::PROTOCOL_ERROR, "The password policy control of a request has no value";
         UsabilityControlValue = ResultCode::PROTOCOL_ERROR, "The account usability control of a request has no value";
         NoTransactionIdentifier = ResultCode::PROTOCOL_ERROR, "The transaction control has no identifier";
+        GuessesWait = ResultCode::BUSY, "Too many binds of this account wait: try again later";
         StateNotWritten = ResultCode::UNWILLING_TO_PERFORM, "The state of the account cannot be written now";
         MustChangePassword = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You must change your password before anything else is done for you on this connection";

@@ -66,6 +66,15 @@ impl Timer {
         if at <= Instant::now() {
             return call();
         }
+        self.push(at, call);
+    }
+
+    /// Has something done soon, on the timer's thread.
+    pub(crate) fn soon(&self, call: Call) {
+        self.push(Instant::now(), call);
+    }
+
+    fn push(&self, at: Instant, call: Call) {
         let mut waiting = self.shared.lock();
         if !waiting.ends && waiting.thread.is_none() {
             let own = Arc::clone(&self.shared);

@@ -19,7 +19,9 @@ use super::code::{Spending, take_code};
 use super::context::BindContext;
 use super::done::{BindDone, BindFailure, authorization_identity};
 use super::remembered::Remembered;
-use super::step::{Attempt, BindStep, Guessing, HashJob, Judged, Via, Wait, WaitingBind, Wrong};
+use super::step::{
+    Attempt, BindStep, Credential, Guessing, HashJob, Judged, QueuedBind, Via, Wait, WaitingBind, Wrong,
+};
 use crate::account::StateWrite;
 use access::inactive::{Inactive, LOCKED_MESSAGE};
 
@@ -30,20 +32,6 @@ pub enum Named<'n> {
     Entry(&'n NormalizedDn),
     /// By something that names nobody.
     Nobody(&'n [u8]),
-}
-
-/// What proves who binds.
-#[derive(Clone, Copy)]
-pub enum Credential<'c> {
-    /// A password in clear.
-    Password(&'c [u8]),
-    /// A proof that the client knows the password, which was judged already.
-    Judged {
-        /// It fits.
-        is_right: bool,
-    },
-    /// Somebody trusted vouches for the client: a certificate, a ticket, a token. No password is guessed.
-    Trusted,
 }
 
 impl BindContext<'_> {
@@ -58,6 +46,9 @@ impl BindContext<'_> {
             Ok(attempt) => attempt,
             Err(step) => return *step,
         };
+        if matches!(attempt.guess, Guessing::NotNow) {
+            return self.queue(attempt, credential);
+        }
         match clear.map(|sent| take_code(&mut attempt, sent)) {
             Some(clear) if attempt.claimed.is_slow() => {
                 let verification = match self.remembered(&attempt, clear) {
@@ -72,6 +63,14 @@ impl BindContext<'_> {
                 self.conclude_clear(attempt, clear, is_right)
             }
             None => self.conclude(attempt, is_right),
+        }
+    }
+
+    /// Guesses are left, but those in flight may use them up: the bind waits until one goes.
+    fn queue(&self, attempt: Attempt, credential: Credential<'_>) -> BindStep {
+        match attempt.claimed.guessed().filter(|_| !self.guesses.is_full()) {
+            Some(whose) => BindStep::Queued(Box::new(QueuedBind::new(attempt.claimed, whose, attempt.via, credential))),
+            None => self.busy(),
         }
     }
 
@@ -123,7 +122,7 @@ impl BindContext<'_> {
         }
     }
 
-    fn failed_to_read(&self, error: &store::StoreError) -> Box<BindStep> {
+    pub(super) fn failed_to_read(&self, error: &store::StoreError) -> Box<BindStep> {
         let (result, bound) = (query::error::store_failure(error), self.nobody());
         Box::new(BindStep::Done(BindDone { result, controls: Vec::new(), bound, failure: None }))
     }

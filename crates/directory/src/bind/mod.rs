@@ -17,6 +17,7 @@
 //! | `reencoding` | passwords in deprecated schemes, after it |
 //! | `code` | the one-time code that follows a password |
 //! | `step` | where a bind is: decided, waiting for a slow hash, waiting for the disk |
+//! | `queued` | binds that wait for a guess |
 //! | `done` | how it ended |
 
 mod authenticate;
@@ -26,6 +27,7 @@ mod comparison;
 mod context;
 mod decoy;
 mod done;
+mod queued;
 mod reencoding;
 mod remembered;
 mod simple;
@@ -34,12 +36,12 @@ mod step;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use authenticate::{Credential, Named};
+pub use authenticate::Named;
 pub(crate) use comparison::{ClearPassword, ComparedPassword, Proven};
 pub(crate) use context::BindContext;
 pub(crate) use decoy::Decoys;
 pub use done::{BindDone, BindFailure};
 pub(crate) use remembered::RememberedBinds;
 pub(crate) use simple::bind_controls;
-pub use step::{BindStep, HashJob, WaitingBind};
+pub use step::{BindStep, Credential, HashJob, QueuedBind, ReadyBind, WaitingBind};
 pub(crate) use step::{Via, Wait};

@@ -39,7 +39,7 @@ impl BindStep {
         let done = match self {
             BindStep::Done(done) => done,
             BindStep::Waits(waiting) => &waiting.done,
-            BindStep::SlowHash(_) => return false,
+            BindStep::SlowHash(_) | BindStep::Queued(_) => return false,
         };
         done.result.code == ResultCode::SUCCESS
     }

@@ -8,10 +8,9 @@ use ldap::{BindRequest, ControlBuf, Controls, LdapResult};
 use query::error::{invalid_dn, shown};
 use schema::NormalizedDn;
 
-use super::authenticate::Credential;
 use super::context::BindContext;
 use super::done::{BindDone, BindFailure, authorization_identity};
-use super::step::{BindStep, Via};
+use super::step::{BindStep, Credential, Via};
 use crate::refusal::Refusal;
 use crate::session::Session;
 

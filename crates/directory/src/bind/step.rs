@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use access::Authentication;
-use access::guesses::Guess;
+use access::guesses::{Guess, Guessed, Line, Turn};
 use access::locked_guesses::LockedGuess;
 use access::verified::Verification;
 use ldap::LdapResult;
@@ -29,9 +29,25 @@ pub enum BindStep {
     Done(BindDone),
     /// The stored password is slow to check: call [`HashJob::run`] on a pool.
     SlowHash(Box<HashJob>),
+    /// The guesses in flight may use up those that are left: call [`QueuedBind::then`].
+    Queued(Box<QueuedBind>),
     /// Decided, but the answer waits: for what it changes to be on disk, for a time, or both: call
     /// [`WaitingBind::then`].
     Waits(Box<WaitingBind>),
+}
+
+/// What proves who binds.
+#[derive(Clone, Copy)]
+pub enum Credential<'c> {
+    /// A password in clear.
+    Password(&'c [u8]),
+    /// A proof that the client knows the password, which was judged already.
+    Judged {
+        /// It fits.
+        is_right: bool,
+    },
+    /// Somebody trusted vouches for the client: a certificate, a ticket, a token. No password is guessed.
+    Trusted,
 }
 
 /// How the client came, and what it wants to be told.
@@ -97,6 +113,29 @@ pub(super) struct Wrong {
     pub(super) wait: Wait,
 }
 
+/// A bind that waits for a guess of its account.
+pub struct QueuedBind {
+    pub(super) claimed: Claimed,
+    pub(super) whose: Guessed,
+    pub(super) via: Via,
+    pub(super) proof: KeptProof,
+    pub(super) line: Line,
+    /// It waits no longer.
+    pub(super) until: Instant,
+}
+
+/// What proves who binds, kept.
+pub(super) enum KeptProof {
+    Clear(Zeroizing<Vec<u8>>),
+    Judged { is_right: bool },
+}
+
+/// A bind whose turn it is.
+pub struct ReadyBind {
+    pub(super) queued: Box<QueuedBind>,
+    pub(super) turn: Turn,
+}
+
 /// A bind that waits for a slow hash.
 pub struct HashJob {
     pub(super) attempt: Attempt,
@@ -126,7 +165,7 @@ impl BindStep {
     pub(super) fn into_result(self) -> LdapResult {
         match self {
             BindStep::Done(done) => done.result,
-            BindStep::SlowHash(_) | BindStep::Waits(_) => Refusal::StateNotWritten.into(),
+            BindStep::SlowHash(_) | BindStep::Queued(_) | BindStep::Waits(_) => Refusal::StateNotWritten.into(),
         }
     }
 }

@@ -4,10 +4,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use directory::{BindDone, BindFailure, BindStep, Directory, HashJob, RequestTime, SaslBind, SaslDone, SaslTail};
+use directory::{
+    BindDone, BindFailure, BindStep, Directory, HashJob, QueuedBind, RequestTime, SaslBind, SaslDone, SaslTail,
+};
 use ldap::{Authentication, BindRequest, Message, encode};
 use runtime::log::text::quoted_field;
-use runtime::pool::Admission;
+use runtime::pool::{Admission, Pool};
 
 use super::directory_executor::{DirectoryExecutor, oids_of, on_loss};
 use crate::answer::Answer;
@@ -67,7 +69,13 @@ impl DirectoryExecutor {
                 // Administrators must get in when everybody else is refused.
                 let is_reserved = call.session.local_peer.is_some() || job.is_of_root_user();
                 let later = later(call, message.id, name(), finishing);
-                self.bind_in_pool(later, job, is_reserved)
+                bind_in_pool(&self.pools.hash, later, job, is_reserved);
+                Step::Pending
+            }
+            BindStep::Queued(queued) => {
+                let later = later(call, message.id, name(), finishing);
+                bind_in_turn(self.pools.hash.clone(), later, queued);
+                Step::Pending
             }
             BindStep::Waits(waiting) => {
                 let later = later(call, message.id, name(), finishing);
@@ -76,26 +84,37 @@ impl DirectoryExecutor {
             }
         }
     }
+}
 
-    fn bind_in_pool(&self, later: Later, job: Box<HashJob>, is_reserved: bool) -> Step {
-        let directory = Arc::clone(&self.directory);
-        let run = move |admission: Admission<'_>| {
-            if matches!(admission, Admission::Refused) {
-                return later.refuse(&directory);
-            }
-            let waits = Waits::pool(later.begun.elapsed(), Duration::ZERO);
-            match job.run(&directory) {
-                BindStep::Done(done) => later.answer(done, waits),
-                BindStep::Waits(waiting) => waiting.then(&directory, move |done| later.answer(done, waits)),
-                // What was slow was done.
-                BindStep::SlowHash(_) => later.refuse(&directory),
-            }
-        };
-        match is_reserved {
-            true => self.pools.hash.submit_reserved(run),
-            false => self.pools.hash.submit(run),
+/// Brings a bind on when it is its turn.
+fn bind_in_turn(pool: Pool, later: Later, queued: Box<QueuedBind>) {
+    let directory = Arc::clone(&later.finishing.directory);
+    let own = Arc::clone(&directory);
+    queued.then(&own, move |ready| match ready.run(&directory) {
+        BindStep::Done(done) => later.answer(done, Waits::Elsewhere),
+        BindStep::Waits(waiting) => waiting.then(&directory, move |done| later.answer(done, Waits::Elsewhere)),
+        BindStep::SlowHash(job) => bind_in_pool(&pool, later, job, false),
+        BindStep::Queued(queued) => bind_in_turn(pool, later, queued),
+    });
+}
+
+fn bind_in_pool(pool: &Pool, later: Later, job: Box<HashJob>, is_reserved: bool) {
+    let directory = Arc::clone(&later.finishing.directory);
+    let run = move |admission: Admission<'_>| {
+        if matches!(admission, Admission::Refused) {
+            return later.refuse(&directory);
         }
-        Step::Pending
+        let waits = Waits::pool(later.begun.elapsed(), Duration::ZERO);
+        match job.run(&directory) {
+            BindStep::Done(done) => later.answer(done, waits),
+            BindStep::Waits(waiting) => waiting.then(&directory, move |done| later.answer(done, waits)),
+            // What was slow was done, and what was to be counted was counted.
+            BindStep::SlowHash(_) | BindStep::Queued(_) => later.refuse(&directory),
+        }
+    };
+    match is_reserved {
+        true => pool.submit_reserved(run),
+        false => pool.submit(run),
     }
 }
 
