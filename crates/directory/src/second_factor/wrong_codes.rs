@@ -1,5 +1,6 @@
 //! Wrong codes beside the right password: whoever shows them knows the password, and a code of six digits is soon
-//! guessed. After some of them no code of the account is right for a while, whatever the policy says of wrong passwords.
+//! guessed. After some of them no code of the account is right for a while, whatever the policy says of wrong
+//! passwords.
 //!
 //! Whoever does not know the password cannot bring this about. Kept in memory only.
 
