@@ -15,10 +15,11 @@ use store::EntryId;
 use zeroize::Zeroizing;
 
 use super::claimed::{Claimed, Found, Who};
-use super::code::{Spending, take_code};
+use super::code::take_code;
 use super::context::BindContext;
 use super::done::{BindDone, BindFailure, authorization_identity};
 use super::remembered::Remembered;
+use super::shown_code::Spending;
 use super::step::{
     Attempt, BindStep, Credential, Guessing, HashJob, Judged, QueuedBind, Via, Wait, WaitingBind, Wrong,
 };

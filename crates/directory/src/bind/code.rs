@@ -13,28 +13,10 @@ use zeroize::Zeroizing;
 use super::claimed::{Claimed, Found, Who};
 use super::context::BindContext;
 use super::done::BindFailure;
+use super::shown_code::{ShownCode, Spending};
 use super::step::Attempt;
 use crate::account::StateWrite;
 use crate::second_factor::AccountTokens;
-
-/// What a client sent after the password.
-pub(super) enum ShownCode {
-    /// What may be a code.
-    Sent {
-        code: Zeroizing<Vec<u8>>,
-        /// As many as it was taken for.
-        digits: Option<u8>,
-    },
-    /// Nothing: whoever is asked has shown a code before.
-    NotNeeded,
-}
-
-/// A code that was right and is to be used up.
-pub(super) struct Spending {
-    pub(super) change: StateChange,
-    /// No other code of the token is right meanwhile.
-    pub(super) held: Guess,
-}
 
 /// The password in what a client sent; what follows it is kept with the attempt, if the account has a second factor.
 pub(super) fn take_code<'c>(attempt: &mut Attempt, sent: &'c [u8]) -> &'c [u8] {

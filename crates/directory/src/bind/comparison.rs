@@ -10,9 +10,10 @@ use ldap::LdapResult;
 
 use super::authenticate::{is_password, place_of};
 use super::claimed::{Claimed, Who};
-use super::code::{ShownCode, take_code};
+use super::code::take_code;
 use super::context::BindContext;
 use super::remembered::Remembered;
+use super::shown_code::ShownCode;
 use super::step::{Attempt, Judged, Via, Wait, Wrong};
 
 /// A password in clear, and whether this thread may take long with it.

@@ -15,7 +15,7 @@
 //! | `authenticate` | the path |
 //! | `comparison` | the same for passwords that come with other requests |
 //! | `reencoding` | passwords in deprecated schemes, after it |
-//! | `code` | the one-time code that follows a password |
+//! | `code`, `shown_code` | the one-time code that follows a password |
 //! | `step` | where a bind is: decided, waiting for a slow hash, waiting for the disk |
 //! | `queued` | binds that wait for a guess |
 //! | `done` | how it ended |
@@ -30,6 +30,7 @@ mod done;
 mod queued;
 mod reencoding;
 mod remembered;
+mod shown_code;
 mod simple;
 mod step;
 

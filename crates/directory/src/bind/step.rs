@@ -11,8 +11,8 @@ use ldap::LdapResult;
 use zeroize::Zeroizing;
 
 use super::claimed::Claimed;
-use super::code::{ShownCode, Spending};
 use super::done::{BindDone, BindFailure};
+use super::shown_code::{ShownCode, Spending};
 use crate::account::{StateWrite, StateWriter};
 use crate::refusal::Refusal;
 use crate::timer::Timer;
