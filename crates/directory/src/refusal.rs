@@ -137,7 +137,7 @@ ldap::refusals! {
         UsedBefore = ResultCode::CONSTRAINT_VIOLATION,
             "The password was used before: choose one that is new";
         NoSuchPassword = ResultCode::NO_SUCH_ATTRIBUTE,
-            "userPassword does not have the value that is to be deleted: give the present password";
+            "The value of userPassword that is to be deleted is not there: give the present password";
         SamePassword = ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, "The entry has this password already: choose another one";
         SeveralPasswords = ResultCode::CONSTRAINT_VIOLATION,
             "An entry has one password (allow-multiple-password-values is off): replace it";
