@@ -53,7 +53,9 @@ impl<'a> Attributes<'a> {
     /// The first attribute that only its owner may see, among those that it is about.
     pub(super) fn secret(&self) -> Option<String> {
         let mut types = self.facts.schema.attribute_types().iter();
-        let found = types.find(|it| self.facts.is_secret(it.index) && self.contain(it));
+        // What is hidden from everybody, no instruction shows.
+        let is_seen = |it: TypeIndex| self.facts.is_secret(it) && !self.facts.is_hidden(it);
+        let found = types.find(|it| is_seen(it.index) && self.contain(it));
         found.map(|attribute| attribute.name().to_owned())
     }
 
