@@ -90,7 +90,7 @@ impl LockedGuesses {
 }
 
 impl LockedGuess {
-    /// The guess was right.
+    /// The guess was right, or was not compared.
     pub fn give_back(self) {
         let Some(mut shard) = self.guesses.shard(self.whose) else { return };
         if let Some(spent) = shard.get_mut(&self.whose)

@@ -10,8 +10,7 @@ use crate::state::{AccountState, Lock};
 /// Times that must differ are moved by this.
 const STEP: Duration = Duration::from_millis(1);
 
-/// Merges a change into a state; whether it is another one then. [`StateChange::Reencode`] is about passwords, which
-/// are no part of the state.
+/// Merges a change into a state; whether it is another one then. Changes of passwords are not about the state.
 pub fn apply_change(state: &mut AccountState, change: &StateChange) -> bool {
     match change {
         StateChange::CountFailure { at, rules } => count_failure(state, *at, rules),
@@ -39,7 +38,9 @@ pub fn apply_change(state: &mut AccountState, change: &StateChange) -> bool {
         }
         StateChange::RemoveToken { token: Some(token) } => state.tokens.remove(*token),
         StateChange::RemoveToken { token: None } => state.tokens.clear(),
-        StateChange::Reencode { .. } => false,
+        StateChange::Reencode { .. } | StateChange::CachePassword { .. } | StateChange::ForgetCachedPassword { .. } => {
+            false
+        }
     }
 }
 

@@ -69,6 +69,18 @@ pub enum StateChange {
         /// What takes its place.
         new: Vec<Vec<u8>>,
     },
+    /// A password that another directory said is right, kept for a time.
+    CachePassword {
+        /// When it said so.
+        at: Moment,
+        /// In the form in which it is kept.
+        value: Vec<u8>,
+    },
+    /// Such a password goes, if it is not a later one.
+    ForgetCachedPassword {
+        /// When the other directory said that a password is wrong.
+        at: Moment,
+    },
 }
 
 /// What a policy says of wrong passwords, as it was at the bind.

@@ -12,6 +12,7 @@ mod expiry;
 mod generator;
 mod history;
 mod moment;
+pub mod pass_through;
 mod policy;
 pub mod second_factor;
 mod state;

@@ -1,5 +1,6 @@
 //! A password policy: OpenDJ's properties, and those of the draft that OpenDJ lacks.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use password::{Scheme, StoredScheme};
@@ -7,6 +8,7 @@ use password::{Scheme, StoredScheme};
 use crate::change::LockRules;
 use crate::generator::PasswordGenerator;
 use crate::moment::Moment;
+use crate::pass_through::PassThrough;
 use crate::second_factor::Window;
 use crate::time_format::TimeFormat;
 use crate::validate::{QualityCheck, ValidatorRule};
@@ -95,6 +97,8 @@ pub struct PasswordPolicy {
     pub remember_verified_binds: bool,
     /// How far one-time codes may be away from what is expected.
     pub second_factor_window: Window,
+    /// Another directory checks the passwords; none: they are stored here.
+    pub pass_through: Option<Arc<PassThrough>>,
 }
 
 /// How the time of the last successful bind is kept.
@@ -200,6 +204,7 @@ impl Default for PasswordPolicy {
             notification_handlers: Vec::new(),
             remember_verified_binds: true,
             second_factor_window: Window::default(),
+            pass_through: None,
         }
     }
 }

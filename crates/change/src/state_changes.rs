@@ -13,6 +13,8 @@
 //!            8 · value                                                                      a token is added
 //!            9 · token 12 bytes                                                             a token is removed
 //!            10                                                                             all tokens are removed
+//!            13 · time · value                                                              a password to keep
+//!            14 · time                                                                      which goes again
 //! ```
 //! Kinds are bytes, numbers varints, times and durations in milliseconds; texts and values have their length before
 //! them. What the policy says of wrong passwords goes with each, because a replay does not know the policy of then.
@@ -106,6 +108,11 @@ fn put_change(out: &mut Vec<u8>, change: &StateChange) {
             out.extend_from_slice(&token.0);
         }
         StateChange::RemoveToken { token: None } => out.push(10),
+        StateChange::CachePassword { at, value } => {
+            head(13, at);
+            put_counted(out, value);
+        }
+        StateChange::ForgetCachedPassword { at } => head(14, at),
         StateChange::Reencode { attribute, old, new } => {
             out.push(6);
             put_counted(out, attribute.as_bytes());
@@ -119,7 +126,7 @@ fn put_change(out: &mut Vec<u8>, change: &StateChange) {
 fn take_change(rest: &mut &[u8]) -> Option<StateChange> {
     let kind = *varint::take_bytes(rest, 1)?.first()?;
     match kind {
-        1..=5 | 11 => take_timed(kind, rest),
+        1..=5 | 11 | 13 | 14 => take_timed(kind, rest),
         6 => {
             let (attribute, old) = (take_text(rest)?, take_counted(rest)?.to_vec());
             let mut new = Vec::new();
@@ -154,6 +161,8 @@ fn take_timed(kind: u8, rest: &mut &[u8]) -> Option<StateChange> {
         3 => StateChange::UseGrace { at },
         4 => StateChange::Warned { at },
         5 => StateChange::LastLogin { at, attribute: take_text(rest)?, value: take_counted(rest)?.to_vec() },
+        13 => StateChange::CachePassword { at, value: take_counted(rest)?.to_vec() },
+        14 => StateChange::ForgetCachedPassword { at },
         _ => return None,
     })
 }
@@ -207,6 +216,8 @@ mod tests {
                 old,
                 new
             }),
+            (at(), bytes()).prop_map(|(at, value)| StateChange::CachePassword { at, value }),
+            at().prop_map(|at| StateChange::ForgetCachedPassword { at }),
         ]
     }
 

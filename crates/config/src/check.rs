@@ -8,7 +8,7 @@ use crate::error::{ConfigError, Places};
 use crate::object::Object;
 use crate::syntax::Syntax;
 use crate::value::Value;
-use crate::{plugin, sasl_handler, storage_scheme, virtual_attribute};
+use crate::{pass_through, password_policy, plugin, sasl_handler, storage_scheme, virtual_attribute};
 
 /// All faults between objects.
 pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
@@ -27,6 +27,8 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
         virtual_attribute::faults(objects),
         storage_scheme::faults(objects),
         sasl_handler::faults(objects),
+        pass_through::faults(objects),
+        password_policy::fault_of_default(objects).into_iter().collect(),
     ];
     for (offset, message) in of_classes.into_iter().flatten() {
         check.fault(offset, message);

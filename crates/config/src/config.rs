@@ -16,9 +16,10 @@ use crate::instance::Instance;
 use crate::load::objects;
 use crate::notification::{self, MailServer, NotificationHandler};
 use crate::object::Object;
+use crate::pass_through::{self, PassThroughServers, SaslauthdConfig};
 use crate::password_policy::{self, PasswordValidator, Policies};
 use crate::plugin::{PluginConfig, plugins, plugins_text};
-use crate::read;
+use crate::read::{self, Get};
 use crate::sasl_handler::{self, CertificateMapper, SaslHandler};
 use crate::step::Step;
 use crate::storage_scheme::{self, ImportedPasswords};
@@ -63,6 +64,10 @@ pub struct Config {
     pub other_policies: Vec<Arc<PasswordPolicy>>,
     /// `[password-validator.*]`
     pub password_validators: Vec<PasswordValidator>,
+    /// `[password-policy.*]` of type `ldap-pass-through`: the servers
+    pub pass_through_servers: Vec<PassThroughServers>,
+    /// `saslauthd-socket` of `[global]`
+    pub saslauthd: Option<SaslauthdConfig>,
     /// `[password-storage-scheme.*]`: what new passwords cost.
     pub password_parameters: Parameters,
     /// `key-file` of `[password-storage-scheme.*]`
@@ -164,6 +169,10 @@ impl Config {
             default_policy: policies.default,
             other_policies: policies.others,
             password_validators: policies.validators,
+            pass_through_servers: pass_through::servers(objects, directory, password_policy::dn_of),
+            saslauthd: of("global")
+                .next()
+                .and_then(|object| pass_through::saslauthd(&Get { object, instance: directory })),
             notification_handlers: of("account-status-notification-handler")
                 .map(|object| notification::read_handler(object, directory))
                 .collect(),

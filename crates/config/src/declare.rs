@@ -24,7 +24,7 @@ pub struct Class {
 /// One kind of object in a class, chosen by the `type` key (what `dsconfig --type` names).
 #[derive(Debug)]
 pub struct Variant {
-    /// Value of `type`; empty if the class has a single variant.
+    /// Value of `type`; empty if the class has a single variant. One that is called as the class need not be written.
     pub type_name: &'static str,
     /// One sentence.
     pub help: &'static str,
@@ -105,6 +105,8 @@ pub enum Applier {
     StallReports,
     /// Who is told what happens to accounts.
     Notifications,
+    /// Other servers that check passwords.
+    PasswordServers,
 }
 
 impl Class {
@@ -112,6 +114,15 @@ impl Class {
     #[must_use]
     pub fn child(&self, name: &str) -> Option<&'static Class> {
         self.children.iter().copied().find(|class| class.name == name)
+    }
+
+    /// The kind of an object without a `type` key: the only one, or the one that is called as the class.
+    #[must_use]
+    pub fn unsaid(&self) -> Option<&'static Variant> {
+        match self.variants {
+            [only] => Some(only),
+            several => several.iter().find(|variant| variant.type_name == self.name),
+        }
     }
 
     /// The variant that a `type` value names.

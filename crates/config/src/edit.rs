@@ -117,7 +117,8 @@ impl Edit {
         } else {
             objects.insert(name, Item::Table(Table::new()));
         }
-        if let Some(variant) = variant.filter(|variant| !variant.type_name.is_empty())
+        let need_not_be_written = |variant: &Variant| variant.type_name.is_empty() || variant.type_name == *class_name;
+        if let Some(variant) = variant.filter(|variant| !need_not_be_written(variant))
             && let Some(table) = self.find(path)
         {
             table.insert("type", toml_edit::value(variant.type_name));
@@ -426,8 +427,8 @@ fn has(values: &[String], value: &str) -> bool {
 /// The kind of an object that is, or will be, at the end of a path.
 fn variant_of(path: &[Step<'_>], type_name: Option<&str>) -> Result<Option<&'static Variant>, EditError> {
     let Some(class) = class_of(path) else { return Ok(None) };
-    if let ([only], None) = (class.variants, type_name) {
-        return Ok(Some(only));
+    if let (Some(unsaid), None) = (class.unsaid(), type_name) {
+        return Ok(Some(unsaid));
     }
     let known: Vec<&str> = class.variants.iter().map(|variant| variant.type_name).collect();
     let Some(type_name) = type_name else {

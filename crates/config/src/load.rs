@@ -145,10 +145,10 @@ impl Reader<'_> {
     }
 
     fn variant(&mut self, class: &'static Class, table: &dyn TableLike, offset: usize) -> Option<&'static Variant> {
-        if let [only] = class.variants
-            && (only.type_name.is_empty() || !table.contains_key("type"))
+        if let Some(unsaid) = class.unsaid()
+            && (unsaid.type_name.is_empty() || !table.contains_key("type"))
         {
-            return Some(only);
+            return Some(unsaid);
         }
         let known: Vec<&str> = class.variants.iter().map(|variant| variant.type_name).collect();
         let Some(item) = table.get("type") else {

@@ -19,6 +19,7 @@ use schema::rule::generalized_time_ms;
 use crate::declarations::class;
 use crate::dn::escaped;
 use crate::object::Object;
+use crate::pass_through;
 use crate::read::Get;
 
 /// The policy of users for whom nothing says another, unless `default-password-policy` names one.
@@ -72,6 +73,10 @@ pub(crate) fn policies(objects: &[Object], instance: &Path) -> Result<Policies, 
     let mut all = Vec::new();
     for object in of("password-policy") {
         let get = Get { object, instance };
+        if object.variant.type_name == pass_through::TYPE {
+            all.push((object.name.as_str(), Arc::new(passed_on(&get, &object.name))));
+            continue;
+        }
         let mut policy = policy(&get, &object.name, &mut faults);
         let validators = get.texts("password-validator");
         policy.validators = validators.iter().filter_map(|name| rules.get(name.as_str()).cloned().flatten()).collect();
@@ -94,6 +99,22 @@ pub(crate) fn policies(objects: &[Object], instance: &Path) -> Result<Policies, 
     Ok(Policies { default, others, validators: rules.into_iter().map(validator).collect() })
 }
 
+/// A policy whose passwords another directory checks. What is about passwords here is off.
+fn passed_on(get: &Get<'_>, name: &str) -> PasswordPolicy {
+    PasswordPolicy {
+        dn: dn_of(name),
+        allow_user_password_changes: false,
+        remember_verified_binds: false,
+        pass_through: Some(Arc::new(pass_through::pass_through(get))),
+        ..PasswordPolicy::default()
+    }
+}
+
+/// The name of a policy's entry.
+pub(crate) fn dn_of(name: &str) -> String {
+    format!("cn={},cn=Password Policies,cn=config", escaped(name))
+}
+
 /// The default policy where the file has none: all defaults.
 fn shipped(instance: &Path) -> PasswordPolicy {
     let class = class("password-policy");
@@ -103,12 +124,26 @@ fn shipped(instance: &Path) -> PasswordPolicy {
         .unwrap_or_default()
 }
 
+/// The default policy is one of passwords that are stored here: what other policies do not say comes from it.
+pub(crate) fn fault_of_default(objects: &[Object]) -> Option<(usize, String)> {
+    let global = objects.iter().find(|object| object.class.name == "global");
+    let named = global.and_then(|object| Some((object, object.values("default-password-policy").pop()?.to_string())));
+    let name = named.as_ref().map_or(DEFAULT_PASSWORD_POLICY, |(_, name)| name.as_str());
+    let default = objects.iter().find(|it| {
+        it.class.name == "password-policy" && it.variant.type_name == pass_through::TYPE && it.name == name
+    })?;
+    let offset = named.as_ref().map_or(default.offset, |(global, _)| global.offset_of("default-password-policy"));
+    let text = "is the default password policy and cannot have the type ldap-pass-through: name it in the entries \
+                that it is for (ds-pwp-password-policy-dn)";
+    Some((offset, format!("{} {text}", default.title())))
+}
+
 fn policy(get: &Get<'_>, name: &str, faults: &mut Vec<Fault>) -> PasswordPolicy {
     // The declaration takes names of schemes only.
     let schemes = |name: &str| get.texts(name).iter().filter_map(|scheme| Scheme::from_name(scheme)).collect();
     let count = |name: &str| u32::try_from(get.number(name)).unwrap_or(u32::MAX);
     let policy = PasswordPolicy {
-        dn: format!("cn={},cn=Password Policies,cn=config", escaped(name)),
+        dn: dn_of(name),
         password_attribute: get.text("password-attribute"),
         default_schemes: schemes("default-password-storage-scheme"),
         deprecated_schemes: get

@@ -80,7 +80,7 @@ impl Get<'_> {
         self.one(name).map(|value| value.to_string()).unwrap_or_default()
     }
 
-    fn secret(&self, name: &str) -> Secret {
+    pub(crate) fn secret(&self, name: &str) -> Secret {
         match self.one(name) {
             Some(Value::Secret(secret)) => secret,
             _ => Secret::default(),
@@ -115,7 +115,7 @@ impl Get<'_> {
         values.into_iter().filter_map(|value| if let Value::Mask(mask) = value { Some(mask) } else { None }).collect()
     }
 
-    fn addresses(&self, name: &str) -> Vec<IpAddr> {
+    pub(crate) fn addresses(&self, name: &str) -> Vec<IpAddr> {
         let values = self.object.values(name);
         values.into_iter().filter_map(|value| if let Value::Address(a) = value { Some(a) } else { None }).collect()
     }

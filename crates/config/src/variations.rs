@@ -126,7 +126,7 @@ fn file(class: &Class, above: &[&Class], variant: &Variant, property: &Property,
         }
     }
     let mut text = String::new();
-    let path: Vec<String> = [above, &[class]].concat().iter().map(|class| step(class)).collect();
+    let path: Vec<String> = [above, &[class]].concat().iter().map(|class| step(class, variant)).collect();
     if !above.is_empty() {
         text.push_str(BACKEND);
     }
@@ -161,9 +161,9 @@ fn file(class: &Class, above: &[&Class], variant: &Variant, property: &Property,
     text
 }
 
-fn step(class: &Class) -> String {
+fn step(class: &Class, variant: &Variant) -> String {
     let name = match class.name {
-        "password-policy" => "Default Password Policy",
+        "password-policy" if variant.type_name == class.name => "Default Password Policy",
         "backend" => "userRoot",
         "index" => "title",
         _ => "subject",
@@ -177,9 +177,38 @@ fn step(class: &Class) -> String {
 const A_GLOBAL_ACI: &str =
     r#"(targetattr="title")(version 3.0; acl "titles"; allow (read,search,compare) userdn="ldap:///all";)"#;
 
+const MAPPED_SEARCH: &[(&str, &str)] =
+    &[("mapping-policy", "mapped-search"), ("mapped-attribute", "uid"), ("mapped-search-base-dn", "dc=a")];
+const SEARCH_PASSWORD: &[(&str, &str)] = &[
+    ("mapping-policy", "mapped-search"),
+    ("mapped-attribute", "uid"),
+    ("mapped-search-base-dn", "dc=a"),
+    ("mapped-search-bind-password", "secret"),
+];
+const SEARCH_DN: &[(&str, &str)] = &[
+    ("mapping-policy", "mapped-search"),
+    ("mapped-attribute", "uid"),
+    ("mapped-search-base-dn", "dc=a"),
+    ("mapped-search-bind-dn", "cn=search"),
+];
+
 /// What else has to be set for a value to count, or to be allowed.
 fn companions(variant: &Variant, property: &Property) -> &'static [(&'static str, &'static str)] {
     match (variant.type_name, property.name) {
+        ("ldap-pass-through", "ssl-protocol" | "ssl-cipher-suite" | "trust-manager-provider") => &[("use-ssl", "true")],
+        ("ldap-pass-through", "use-ssl") => &[],
+        ("ldap-pass-through", "mapped-attribute") => &[("mapping-policy", "mapped-bind")],
+        ("ldap-pass-through", "mapping-policy") => &[("mapped-attribute", "uid"), ("mapped-search-base-dn", "dc=a")],
+        ("ldap-pass-through", "mapped-search-base-dn") => {
+            &[("mapping-policy", "mapped-search"), ("mapped-attribute", "uid")]
+        }
+        ("ldap-pass-through", "mapped-search-filter-template") => MAPPED_SEARCH,
+        ("ldap-pass-through", "mapped-search-bind-dn") => SEARCH_PASSWORD,
+        ("ldap-pass-through", name) if name.starts_with("mapped-search-bind-password") => SEARCH_DN,
+        ("ldap-pass-through", "cached-password-storage-scheme" | "cached-password-ttl") => {
+            &[("use-password-caching", "true")]
+        }
+        ("", "saslauthd-timeout") => &[("saslauthd-socket", "mux")],
         (_, "ssl-client-auth-policy") => &[("key-manager-provider", "one"), ("trust-manager-provider", "one")],
         ("smtp", "recipient-address") => &[],
         ("smtp", _) => &[("recipient-address", "helpdesk@example.com")],
@@ -217,6 +246,12 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Text, "password-format") => pair("alpha:3", "alpha:4"),
         (Syntax::Path, "dictionary-file") => pair("/dev/null", "/etc/passwd"),
         (Syntax::Path, "breach-list-file") => pair("/dev/null", "/dev/zero"),
+        (Syntax::Text, "primary-remote-ldap-server" | "secondary-remote-ldap-server") => pair("one:389", "two:389"),
+        (Syntax::Text, "mapped-search-filter-template") => pair("(uid=%s)", "(cn=%s)"),
+        (Syntax::Text, "mapped-search-bind-password-environment-variable") => pair("PATH", "HOME"),
+        (Syntax::Path, "mapped-search-bind-password-file") => pair("one.secret", "two.secret"),
+        (Syntax::Choice(_), "mapping-policy") => pair("mapped-bind", "mapped-search"),
+        (Syntax::Choice(_), "cached-password-storage-scheme") => pair("Salted SHA-512", "Salted SHA-256"),
         (Syntax::Text, "filter") => pair("(cn=one)", "(cn=two)"),
         (Syntax::Text, "subject-attribute-mapping") => pair("cn:cn", "emailAddress:mail"),
         (Syntax::Text, "sort-order") => pair("+sn", "+cn"),
@@ -271,7 +306,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::Config;
+    use crate::{Config, SecretSource};
 
     /// The fields of a value, from its debug output: each line with the fields that it is in, as
     /// `GlobalConfig.size_limit`.
@@ -319,7 +354,13 @@ mod tests {
             let (before, after) = (parse(&before), parse(&after));
             let title = format!("[{}] {} {}", class.name, variant.type_name, property.name);
             if matches!(property.syntax, Syntax::Password) {
-                let password = |config: &Config| config.root_users[0].password.clone();
+                let password = |config: &Config| match config.pass_through_servers.first() {
+                    Some(servers) => match servers.search_bind.clone().unwrap().password {
+                        SecretSource::Written(secret) => secret,
+                        other => panic!("{title}: {other:?}"),
+                    },
+                    None => config.root_users[0].password.clone(),
+                };
                 assert_ne!(password(&before).expose(), password(&after).expose(), "{title}");
                 continue;
             }

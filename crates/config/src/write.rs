@@ -202,7 +202,7 @@ impl Setup {
     fn passwords(&self, out: &mut String) {
         let one = |value: &str| vec![value.to_owned()];
         let scheme = [("default-password-storage-scheme", one(self.password_scheme.config_name()))];
-        object(out, "password-policy", "", DEFAULT_PASSWORD_POLICY, &scheme);
+        object(out, "password-policy", "password-policy", DEFAULT_PASSWORD_POLICY, &scheme);
         if let Some(argon2) = self.argon2 {
             let settings = [
                 ("argon2-memory", vec![argon2.memory_kib().to_string()]),
@@ -272,7 +272,7 @@ fn object(out: &mut String, class_name: &str, type_name: &str, name: &str, setti
         Some(_) => writeln!(out, "[{class_name}.{}]", quoted(name)),
         None => writeln!(out, "[{class_name}]"),
     };
-    if !type_name.is_empty() {
+    if !type_name.is_empty() && type_name != class_name {
         let _ = writeln!(out, "type = \"{type_name}\"");
     }
     properties(out, class, variant, settings);

@@ -68,7 +68,10 @@ pub use access::{
     Standing, TlsChannel,
 };
 pub use admission::{Admitted, needs_admission};
-pub use bind::{BindDone, BindFailure, BindStep, Credential, HashJob, Named, QueuedBind, ReadyBind, WaitingBind};
+pub use bind::{
+    BindDone, BindFailure, BindStep, Credential, Elsewhere, HashJob, Named, QueuedBind, ReadyBind, RemoteAccount,
+    RemoteDone, RemoteJob, RemotePasswords, RemoteQuestion, RemoteVerdict, WaitingBind,
+};
 pub use check::{check_configuration, open_read_only};
 pub use comparison::{Bounds, Change, Comparison, Difference, Side, Sides, Untold};
 pub use decision::Asked;

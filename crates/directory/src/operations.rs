@@ -10,8 +10,8 @@ use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, Operat
 use std::time::Instant;
 
 use crate::bind::{
-    BindContext, BindDone, BindFailure, BindStep, Credential, HashJob, Named, QueuedBind, ReadyBind, Via, WaitingBind,
-    bind_controls,
+    BindContext, BindDone, BindFailure, BindStep, Credential, HashJob, Named, QueuedBind, ReadyBind, RemoteDone,
+    RemoteJob, RemotePasswords, Via, WaitingBind, bind_controls,
 };
 use crate::directory::Directory;
 use crate::must_change::{may_request, refusal};
@@ -254,6 +254,13 @@ impl ReadyBind {
     /// Brings the bind on.
     pub fn run(self, directory: &Directory) -> BindStep {
         self.run_in(&directory.binding())
+    }
+}
+
+impl RemoteJob {
+    /// Has another server check the password; takes as long as that, at most for the timeouts of `remote`.
+    pub fn run(self, directory: &Directory, remote: &dyn RemotePasswords) -> RemoteDone {
+        self.run_in(&directory.binding(), remote)
     }
 }
 

@@ -32,6 +32,8 @@ ldap::refusals! {
         UsabilityControlValue = ResultCode::PROTOCOL_ERROR, "The account usability control of a request has no value";
         NoTransactionIdentifier = ResultCode::PROTOCOL_ERROR, "The transaction control has no identifier";
         GuessesWait = ResultCode::BUSY, "Too many binds of this account wait: try again later";
+        PasswordServerUnavailable = ResultCode::UNAVAILABLE,
+            "The server that checks this password cannot be asked now; try again later";
         StateNotWritten = ResultCode::UNWILLING_TO_PERFORM, "The state of the account cannot be written now";
         MustChangePassword = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You must change your password before anything else is done for you on this connection";
@@ -130,6 +132,8 @@ ldap::refusals! {
             "Passwords are changed over encrypted connections only (require-secure-password-changes): use TLS";
         PasswordTooYoung { seconds: u64 } = ResultCode::UNWILLING_TO_PERFORM,
             "The password was changed a short time ago (min-password-age): change it again in {seconds} seconds";
+        PasswordElsewhere = ResultCode::UNWILLING_TO_PERFORM,
+            "The password of this account is kept by another server: change it there";
         OldPasswordNeeded = ResultCode::UNWILLING_TO_PERFORM,
             "The old password is needed to change it (password-change-requires-current-password): send it, too, or \
             delete it in the same request";

@@ -18,4 +18,4 @@ pub use connection::{Connection, MESSAGE_BYTES_MAX, Patience};
 pub use error::OutboundError;
 pub use pool::{Attempt, Change, Credentials, Member, Pool, PoolSettings, Unavailable};
 pub use server::{Security, Server, ServerError, Settings};
-pub use trust::{Trust, TrustError};
+pub use trust::{TlsRules, Trust, TrustError};

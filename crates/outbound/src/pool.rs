@@ -1,5 +1,7 @@
 //! Connections to a list of equal servers and to a second list, which is asked when nobody of the first answers.
 //!
+//! A connection that requests bind themselves is not mixed with those that are bound as the settings say.
+//!
 //! Servers of a list take turns. One that fails is left alone until [`Pool::check`] finds that it answers again, so
 //! that a server that is down costs its timeout once and not at each request.
 
@@ -44,6 +46,16 @@ pub struct PoolSettings {
 pub struct Pool {
     settings: PoolSettings,
     lists: [List; 2],
+    tell: Box<dyn Fn(&Change) + Send + Sync>,
+}
+
+/// As whom a connection is bound.
+#[derive(Clone, Copy)]
+enum Bound {
+    /// As the settings say.
+    AsConfigured,
+    /// By each request.
+    ByRequests,
 }
 
 struct List {
@@ -54,7 +66,8 @@ struct List {
 
 struct Kept {
     server: Server,
-    idle: Mutex<Vec<Connection>>,
+    /// By [`Bound`].
+    idle: [Mutex<Vec<Connection>>; 2],
     is_down: AtomicBool,
     /// Why it is down.
     problem: Mutex<String>,
@@ -98,12 +111,19 @@ impl Pool {
     /// A pool without any connection yet.
     #[must_use]
     pub fn new(settings: PoolSettings) -> Pool {
+        Pool::telling(settings, |_| {})
+    }
+
+    /// The same; `tell` is called, on whatever thread finds it out, when a server is not asked from now on, and when it
+    /// is asked again.
+    #[must_use]
+    pub fn telling(settings: PoolSettings, tell: impl Fn(&Change) + Send + Sync + 'static) -> Pool {
         let list = |servers: &[Server]| List {
             members: servers.iter().map(|server| Kept::new(server.clone())).collect(),
             turn: AtomicUsize::new(0),
         };
         let lists = [list(&settings.primary), list(&settings.secondary)];
-        Pool { settings, lists }
+        Pool { settings, lists, tell: Box::new(tell) }
     }
 
     /// Has `work` done on a connection to the first server that can answer. A server that fails is not asked again
@@ -113,6 +133,25 @@ impl Pool {
     /// When no server can be asked, at once when all are known not to answer.
     pub fn with<R>(
         &self,
+        work: impl FnMut(&mut Connection) -> Result<Attempt<R>, OutboundError>,
+    ) -> Result<R, Unavailable> {
+        self.run(Bound::AsConfigured, work)
+    }
+
+    /// The same on a connection that `work` binds.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_unbound<R>(
+        &self,
+        work: impl FnMut(&mut Connection) -> Result<Attempt<R>, OutboundError>,
+    ) -> Result<R, Unavailable> {
+        self.run(Bound::ByRequests, work)
+    }
+
+    fn run<R>(
+        &self,
+        bound: Bound,
         mut work: impl FnMut(&mut Connection) -> Result<Attempt<R>, OutboundError>,
     ) -> Result<R, Unavailable> {
         let mut reasons = Vec::new();
@@ -124,11 +163,14 @@ impl Pool {
                     reasons.push((member.server.clone(), problem));
                     continue;
                 }
-                match self.try_member(member, &mut work) {
+                match self.try_member(member, bound, &mut work) {
                     Ok(Attempt::Done(answer)) => return Ok(answer),
                     Ok(Attempt::TryNext(problem)) => reasons.push((member.server.clone(), problem)),
                     Err(error) => {
-                        member.set_down(error.to_string());
+                        if member.set_down(error.to_string()) {
+                            let problem = Some(error.to_string());
+                            (self.tell)(&Change { server: member.server.clone(), problem });
+                        }
                         reasons.push((member.server.clone(), error.to_string()));
                     }
                 }
@@ -140,12 +182,13 @@ impl Pool {
     fn try_member<R>(
         &self,
         member: &Kept,
+        bound: Bound,
         work: &mut impl FnMut(&mut Connection) -> Result<Attempt<R>, OutboundError>,
     ) -> Result<Attempt<R>, OutboundError> {
-        if let Some(mut connection) = member.take_idle() {
+        if let Some(mut connection) = member.take_idle(bound) {
             match work(&mut connection) {
                 Ok(answer) => {
-                    member.put_back(connection);
+                    member.put_back(bound, connection);
                     return Ok(answer);
                 }
                 // Others of the same age are as stale.
@@ -153,15 +196,15 @@ impl Pool {
                 Err(error) => return Err(error),
             }
         }
-        let mut connection = self.open(&member.server)?;
+        let mut connection = self.open(&member.server, bound)?;
         let answer = work(&mut connection)?;
-        member.put_back(connection);
+        member.put_back(bound, connection);
         Ok(answer)
     }
 
-    fn open(&self, server: &Server) -> Result<Connection, OutboundError> {
+    fn open(&self, server: &Server, bound: Bound) -> Result<Connection, OutboundError> {
         let mut connection = Connection::open(server, &self.settings.connections)?;
-        if let Some(credentials) = &self.settings.credentials {
+        if let (Some(credentials), Bound::AsConfigured) = (&self.settings.credentials, bound) {
             let result = connection.bind(&credentials.dn, &credentials.password)?;
             if !result.is_success() {
                 return Err(OutboundError::Bind { dn: credentials.dn.clone(), result: Box::new(result) });
@@ -178,11 +221,17 @@ impl Pool {
             if !member.is_down.load(Ordering::Acquire) {
                 continue;
             }
-            match self.open(&member.server).and_then(|mut connection| ask_root(&mut connection).map(|_| connection)) {
+            let bound = Bound::AsConfigured;
+            match self
+                .open(&member.server, bound)
+                .and_then(|mut connection| ask_root(&mut connection).map(|_| connection))
+            {
                 Ok(connection) => {
-                    member.put_back(connection);
+                    member.put_back(bound, connection);
                     member.is_down.store(false, Ordering::Release);
-                    changes.push(Change { server: member.server.clone(), problem: None });
+                    let change = Change { server: member.server.clone(), problem: None };
+                    (self.tell)(&change);
+                    changes.push(change);
                 }
                 Err(error) => member.note(error.to_string()),
             }
@@ -199,7 +248,7 @@ impl Pool {
             server: kept.server.clone(),
             is_primary,
             problem: kept.problem(),
-            idle: lock(&kept.idle).len(),
+            idle: kept.idle.iter().map(|idle| lock(idle).len()).sum(),
         };
         members.map(member).collect()
     }
@@ -212,28 +261,38 @@ fn ask_root(connection: &mut Connection) -> Result<LdapResult, OutboundError> {
 
 impl Kept {
     fn new(server: Server) -> Kept {
-        Kept { server, idle: Mutex::default(), is_down: AtomicBool::new(false), problem: Mutex::default() }
+        Kept { server, idle: Default::default(), is_down: AtomicBool::new(false), problem: Mutex::default() }
     }
 
-    fn take_idle(&self) -> Option<Connection> {
-        lock(&self.idle).pop()
+    fn idle(&self, bound: Bound) -> &Mutex<Vec<Connection>> {
+        let [as_configured, by_requests] = &self.idle;
+        match bound {
+            Bound::AsConfigured => as_configured,
+            Bound::ByRequests => by_requests,
+        }
     }
 
-    fn put_back(&self, connection: Connection) {
-        let mut idle = lock(&self.idle);
+    fn take_idle(&self, bound: Bound) -> Option<Connection> {
+        lock(self.idle(bound)).pop()
+    }
+
+    fn put_back(&self, bound: Bound, connection: Connection) {
+        let mut idle = lock(self.idle(bound));
         if idle.len() < IDLE_MAX {
             idle.push(connection);
         }
     }
 
     fn forget_idle(&self) {
-        lock(&self.idle).clear();
+        self.idle.iter().for_each(|idle| lock(idle).clear());
     }
 
-    fn set_down(&self, problem: String) {
+    /// Whether that is news.
+    fn set_down(&self, problem: String) -> bool {
         self.note(problem);
-        self.is_down.store(true, Ordering::Release);
+        let is_news = !self.is_down.swap(true, Ordering::AcqRel);
         self.forget_idle();
+        is_news
     }
 
     fn note(&self, problem: String) {

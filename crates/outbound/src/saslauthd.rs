@@ -3,9 +3,13 @@
 //! Over its local socket: four strings, each after its length in two bytes, high byte first; one such string comes
 //! back, which begins with `OK` or `NO`.
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
+use socket2::{Domain, SockAddr, Socket, Type};
 use zeroize::Zeroizing;
 
 use crate::error::OutboundError;
@@ -22,6 +26,21 @@ pub struct Question<'q> {
     pub service: &'q str,
     /// The user's realm; empty for none.
     pub realm: &'q [u8],
+}
+
+/// Connects to saslauthd's socket. Does not wait where too many wait there already.
+///
+/// # Errors
+/// When nobody listens there, or too many wait.
+pub fn connect(socket: &Path) -> Result<UnixStream, OutboundError> {
+    let connected = || -> io::Result<UnixStream> {
+        let stream = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        stream.set_nonblocking(true)?;
+        stream.connect(&SockAddr::unix(socket)?)?;
+        stream.set_nonblocking(false)?;
+        Ok(OwnedFd::from(stream).into())
+    };
+    connected().map_err(OutboundError::Connect)
 }
 
 /// Whether the password is right. `None`: saslauthd answers neither yes nor no, or a part of the question is longer

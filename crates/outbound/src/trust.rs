@@ -3,18 +3,32 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
+use rustls::version::{TLS12, TLS13};
+use rustls::{CipherSuite, ClientConfig, RootCertStore};
 
 /// Whose certificates are believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Those that this machine believes.
     System,
-    /// Those signed by the certificates of a PEM file, and these themselves.
-    File(PathBuf),
+    /// Those signed by the certificates of PEM files, and these themselves.
+    Issuers(Vec<PathBuf>),
+}
+
+/// What TLS may be like, beside the trust.
+pub struct TlsRules<'r> {
+    /// TLS 1.2 may be spoken.
+    pub tls12: bool,
+    /// TLS 1.3 may be spoken.
+    pub tls13: bool,
+    /// Which cipher suites are offered.
+    pub offers: &'r dyn Fn(CipherSuite) -> bool,
+    /// Revocation lists; issuers without a list have revoked nothing.
+    pub revoked: Vec<CertificateRevocationListDer<'static>>,
 }
 
 /// Why trust cannot be set up.
@@ -40,11 +54,9 @@ impl Trust {
     /// TLS for connections to servers that are trusted so.
     ///
     /// # Errors
-    /// When there is no certificate to trust, or no protocol version to speak.
-    pub fn client_config(
-        &self,
-        versions: &[&'static SupportedProtocolVersion],
-    ) -> Result<Arc<ClientConfig>, TrustError> {
+    /// When there is no certificate to trust, or no protocol version or cipher suite to speak.
+    pub fn client_config(&self, rules: TlsRules<'_>) -> Result<Arc<ClientConfig>, TrustError> {
+        let library = |problem: String| TrustError::Library(problem);
         let mut roots = RootCertStore::empty();
         match self {
             Trust::System => {
@@ -55,12 +67,32 @@ impl Trust {
                     return Err(TrustError::System(problems.join("; ")));
                 }
             }
-            Trust::File(path) => read_roots(path, &mut roots)?,
+            Trust::Issuers(paths) => paths.iter().try_for_each(|path| read_roots(path, &mut roots))?,
         }
-        let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_protocol_versions(versions)
-            .map_err(|error| TrustError::Library(error.to_string()))?;
-        Ok(Arc::new(builder.with_root_certificates(roots).with_no_client_auth()))
+        let mut provider = aws_lc_rs::default_provider();
+        provider.cipher_suites.retain(|suite| (rules.offers)(suite.suite()));
+        let provider = Arc::new(provider);
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+            .with_crls(rules.revoked)
+            .allow_unknown_revocation_status()
+            .build()
+            .map_err(|error| library(error.to_string()))?;
+        let versions: Vec<_> = [(rules.tls12, &TLS12), (rules.tls13, &TLS13)]
+            .into_iter()
+            .filter_map(|(is_spoken, version)| is_spoken.then_some(version))
+            .collect();
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&versions)
+            .map_err(|error| library(error.to_string()))?;
+        Ok(Arc::new(builder.with_webpki_verifier(verifier).with_no_client_auth()))
+    }
+}
+
+impl TlsRules<'_> {
+    /// All versions and suites of the library, no revocation lists.
+    #[must_use]
+    pub fn all() -> TlsRules<'static> {
+        TlsRules { tls12: true, tls13: true, offers: &|_| true, revoked: Vec::new() }
     }
 }
 

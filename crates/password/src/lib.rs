@@ -43,4 +43,4 @@ pub use parameters::{BCRYPT_COSTS, CryptAlgorithm, ParameterError, Parameters, S
 pub use scheme::Scheme;
 pub use scram::{ScramHash, ScramKeys, prepare};
 pub use stored_scheme::StoredScheme;
-pub use verify::{clear_text, is_encoded, is_slow, scheme_of, scram_keys, unverifiable, verify};
+pub use verify::{clear_text, is_encoded, is_slow, sasl_user, scheme_of, scram_keys, unverifiable, verify};

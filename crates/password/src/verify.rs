@@ -40,6 +40,15 @@ pub fn is_slow(stored: &[u8]) -> bool {
     split(stored).is_some_and(|(form, _)| form.is_slow())
 }
 
+/// The user's name in a value whose password saslauthd checks: `{SASL}USER@REALM` (slapd).
+#[must_use]
+pub fn sasl_user(stored: &[u8]) -> Option<&[u8]> {
+    match split(stored)? {
+        (Form::OtherProgram("SASL"), user) => Some(user),
+        _ => None,
+    }
+}
+
 /// Whether a value is in stored form: it begins with a scheme's name in braces. Anything else is a clear password.
 #[must_use]
 pub fn is_encoded(value: &[u8]) -> bool {

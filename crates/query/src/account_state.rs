@@ -10,6 +10,7 @@ use store::StoreError;
 use store::record::{Attribute, Timestamp};
 
 use crate::account_types::AccountAttribute;
+pub use crate::account_types::{CACHED_PASSWORD, CACHED_PASSWORD_TIME};
 use crate::entry::EntryView;
 use crate::facts::Facts;
 

@@ -5,6 +5,11 @@
 
 use schema::{Schema, TypeIndex};
 
+/// Where a password is kept that another directory said is right, as OpenDJ names it.
+pub const CACHED_PASSWORD: &str = "ds-pta-cached-password";
+/// When it said so.
+pub const CACHED_PASSWORD_TIME: &str = "ds-pta-cached-password-time";
+
 /// What an attribute says of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountAttribute {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schema::{ClassIndex, Schema, TypeIndex};
 use store::{Tables, Values};
 
-use crate::account_types::AccountTypes;
+use crate::account_types::{AccountTypes, CACHED_PASSWORD};
 use crate::class_flags::ClassFlags;
 use crate::definition_types::DefinitionTypes;
 use crate::group_types::GroupTypes;
@@ -69,7 +69,7 @@ pub struct Facts {
 const SECRET: [&[u8]; 2] = [b"userPassword", b"authPassword"];
 
 /// Attributes whose values nobody may read, whatever access control says: the server alone needs them.
-const HIDDEN: [&[u8]; 1] = [b"ds-pwp-one-time-password-token"];
+const HIDDEN: [&[u8]; 2] = [b"ds-pwp-one-time-password-token", CACHED_PASSWORD.as_bytes()];
 
 /// The classes of subentries: of RFC 3672, and of the draft that Sun's servers and their definitions of roles and
 /// services use.

@@ -44,7 +44,7 @@ impl ClientVerifier {
         }
         let mut lists = Vec::new();
         for path in &asked.revoked {
-            lists.extend(load_lists(path)?);
+            lists.extend(revocation_lists(path)?);
         }
         // A list speaks of the certificates of one issuer; those of others are not revoked by its silence.
         let judge = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
@@ -121,7 +121,10 @@ impl ClientCertVerifier for ClientVerifier {
 }
 
 /// The revocation lists of a file: PEM, else one in DER.
-fn load_lists(path: &PathBuf) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+///
+/// # Errors
+/// When the file cannot be read, or has none.
+pub fn revocation_lists(path: &PathBuf) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
     let bad = |reason: String| TlsError::File { path: path.clone(), reason };
     let bytes = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
     let lists = match bytes.windows(5).any(|window| window == b"-----") {

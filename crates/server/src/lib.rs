@@ -29,6 +29,7 @@ mod missing_groups;
 mod monitor;
 mod notifications;
 mod operation;
+mod password_servers;
 mod protocol;
 mod refusal;
 mod reload;

@@ -68,6 +68,8 @@ runtime::message_kinds! {
     PASSWORD_ATTACK = 113, Core, Warning, "Passwords are being guessed: more wrong ones came from one address, or for \
         one name, than wrong-passwords-per-address or wrong-passwords-per-name allows within a minute.";
     PASSWORD_ATTACK_ENDED = 114, Core, Notice, "Passwords are no longer guessed as message 113 said.";
+    PASSWORD_SERVER_DOWN = 115, Core, Warning, "Another server that checks passwords does not answer and is not asked.";
+    PASSWORD_SERVER_BACK = 116, Core, Notice, "Another server that checks passwords answers again and is asked.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";
 }

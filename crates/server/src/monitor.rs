@@ -17,6 +17,7 @@ use runtime::metrics::{Counter, LatencySummary, MINUTES};
 use crate::listener::LdapListener;
 use crate::metrics::{LdapMetrics, OperationKind};
 use crate::operation::Pools;
+use crate::password_servers::PasswordServers;
 use crate::stalls::Stalls;
 
 /// The product's name, as `vendorVersion` and `cn=Version` show it.
@@ -32,6 +33,7 @@ pub(crate) struct Monitor {
     pub(crate) metrics: Vec<Arc<LdapMetrics>>,
     pub(crate) listeners: Arc<[LdapListener]>,
     pub(crate) pools: Pools,
+    pub(crate) password_servers: Arc<PasswordServers>,
     pub(crate) stalls: Arc<Stalls>,
     pub(crate) begun: Instant,
     pub(crate) begun_at: SystemTime,
@@ -42,6 +44,7 @@ impl MonitorProvider for Monitor {
         let mut entries = vec![self.overview(), version(), self.statistics(), self.operations(), self.work_queue()];
         entries.extend([self.longest(now_minute()), self.stalls.monitor_entry(), process()]);
         entries.extend(self.listeners.iter().map(handler));
+        entries.extend(self.password_servers.monitor_entries());
         entries
     }
 }
@@ -234,6 +237,10 @@ fn up_time(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use runtime::log::error::ErrorLog;
+
+    use crate::password_servers::Checked;
+
     use super::*;
 
     #[test]
@@ -256,7 +263,8 @@ mod tests {
             metrics: loops,
             listeners: vec![LdapListener::new(ListenAt::Tcp("127.0.0.1:1389".parse().unwrap()))].into(),
             pools: Pools::new(1),
-            stalls: Arc::new(Stalls::new(runtime::log::error::ErrorLog::silent(), None)),
+            password_servers: Arc::new(PasswordServers::start(Checked::default(), ErrorLog::silent()).unwrap()),
+            stalls: Arc::new(Stalls::new(ErrorLog::silent(), None)),
             begun: Instant::now(),
             begun_at: SystemTime::now(),
         };

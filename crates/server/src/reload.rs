@@ -13,6 +13,7 @@ use runtime::log::error::ErrorLog;
 
 use crate::connection_rules::ConnectionRules;
 use crate::notifications::Notifications;
+use crate::password_servers::{self, PasswordServers};
 use crate::stalls::Stalls;
 use crate::start_check::{Beside, check_start};
 use crate::{kerberos, messages, missing_groups};
@@ -22,6 +23,7 @@ pub(crate) struct LiveParts {
     pub(crate) stalls: Arc<Stalls>,
     pub(crate) connection_rules: Arc<ConnectionRules>,
     pub(crate) notifications: Arc<Notifications>,
+    pub(crate) password_servers: Arc<PasswordServers>,
 }
 
 /// Takes the configuration as the file has it now; `Err` says why it was not taken. Everything that happens is told in
@@ -75,8 +77,13 @@ fn take(
 
 /// Has every part of the server apply what is declared live.
 fn apply(directory: &Directory, config: &Config, parts: &LiveParts) -> Result<Reconfigured, String> {
+    let servers = password_servers::check(config)?;
     let mut done = directory.reconfigure(config).map_err(|error| error.to_string())?;
     kerberos::set(config)?;
+    if parts.password_servers.set(servers) {
+        done.applied.insert(Applier::PasswordServers);
+        done.changed.push("The servers that check passwords changed".to_owned());
+    }
     if parts.connection_rules.set(config) {
         done.applied.insert(Applier::Connections);
         done.changed.push("The clients that may connect or the encryption that is required changed".to_owned());
@@ -139,7 +146,11 @@ mod tests {
             let keys = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
             std::fs::write(folder.path().join(format!("{name}.jwks")), keys).unwrap();
         }
-        for name in ["one.pem", "two.pem"] {
+        std::fs::create_dir(folder.path().join("keys")).unwrap();
+        for name in ["one.secret", "two.secret"] {
+            std::fs::write(folder.path().join(name), name).unwrap();
+        }
+        for name in ["one.pem", "two.pem", "keys/one.crt", "keys/two.crt"] {
             let certified = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
             std::fs::write(folder.path().join(name), certified.cert.pem()).unwrap();
         }
@@ -147,6 +158,10 @@ mod tests {
             stalls: Arc::new(Stalls::new(ErrorLog::stderr(), None)),
             connection_rules: Arc::default(),
             notifications: Notifications::start(&directory, ErrorLog::stderr()).unwrap(),
+            password_servers: Arc::new(
+                PasswordServers::start(password_servers::check(directory.config()).unwrap(), ErrorLog::stderr())
+                    .unwrap(),
+            ),
         };
         let mut appliers = std::collections::BTreeSet::new();
         for variation in live {
@@ -166,7 +181,7 @@ mod tests {
             assert_eq!(take(&variation.after).applied, [].into(), "{title}: nothing is left to apply");
             appliers.insert(applier);
         }
-        assert_eq!(appliers.len(), 15);
+        assert_eq!(appliers.len(), 16);
         directory.close().unwrap();
     }
 }

@@ -28,6 +28,7 @@ use crate::metrics::LdapMetrics;
 use crate::monitor::Monitor;
 use crate::notifications::{Follower, Notifications};
 use crate::operation::{DirectoryExecutor, Pools};
+use crate::password_servers::{self, PasswordServers};
 use crate::reload::LiveParts;
 use crate::remote::LdapMail;
 use crate::settings::{Settings, SettingsError};
@@ -67,6 +68,9 @@ pub enum StartError {
     /// The Kerberos library does not take what the configuration says.
     #[error("the SASL mechanism GSSAPI is not usable: {0}")]
     Kerberos(String),
+    /// Another server that checks passwords.
+    #[error("{0}")]
+    PasswordServer(String),
     /// Threads.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),
@@ -80,6 +84,7 @@ pub struct Server {
     connection_rules: Arc<ConnectionRules>,
     stalls: Arc<Stalls>,
     pools: Option<Pools>,
+    password_servers: Option<Arc<PasswordServers>>,
     directory: Option<Arc<Directory>>,
     administration: Option<Arc<Administration>>,
     errors: ErrorLog,
@@ -164,13 +169,17 @@ impl Server {
         let administration = Arc::new(Administration::new(Arc::clone(&directory), logs.errors().clone()));
         let notifications =
             Notifications::start(&directory, logs.errors().clone()).map_err(StartError::Notification)?;
+        let checked = password_servers::check(directory.config()).map_err(StartError::PasswordServer)?;
+        let password_servers = Arc::new(PasswordServers::start(checked, logs.errors().clone())?);
         let executor = {
             let (directory, pools) = (Arc::clone(&directory), pools.clone());
             let (administration, notifications) = (Arc::clone(&administration), Arc::clone(&notifications));
+            let password_servers = Arc::clone(&password_servers);
             move || -> Box<dyn Executor> {
                 let administration = Arc::clone(&administration);
                 let (directory, notifications) = (Arc::clone(&directory), Arc::clone(&notifications));
-                Box::new(DirectoryExecutor::new(directory, pools.clone(), administration, notifications))
+                let servers = Arc::clone(&password_servers);
+                Box::new(DirectoryExecutor::new(directory, pools.clone(), administration, notifications, servers))
             }
         };
         // Before the first client may change anything.
@@ -182,6 +191,7 @@ impl Server {
             metrics: server.metrics.clone(),
             listeners: Arc::clone(&server.listeners),
             pools: pools.clone(),
+            password_servers: Arc::clone(&password_servers),
             stalls: Arc::clone(&server.stalls),
             begun: Instant::now(),
             begun_at,
@@ -198,7 +208,9 @@ impl Server {
             notifications,
             stalls: Arc::clone(&server.stalls),
             connection_rules: Arc::clone(&server.connection_rules),
+            password_servers: Arc::clone(&password_servers),
         });
+        server.password_servers = Some(password_servers);
         server.administration = Some(administration);
         server.watch = Some(watch(Arc::clone(&directory), Arc::clone(&server.stalls))?);
         server.directory = Some(directory);
@@ -278,6 +290,7 @@ impl Server {
             connection_rules,
             stalls,
             pools: None,
+            password_servers: None,
             directory: None,
             administration: None,
             errors: logs.errors,
@@ -334,6 +347,9 @@ impl Server {
         self.loops.stop(until);
         self.keeper = None;
         self.watch = None;
+        if let Some(servers) = &self.password_servers {
+            servers.stop();
+        }
         if let Some(pools) = &self.pools {
             pools.stop();
         }

@@ -17,6 +17,7 @@ use store::StoreError;
 use thiserror::Error;
 
 use crate::notifications;
+use crate::password_servers;
 use crate::settings::{Settings, SettingsError};
 
 /// Why a server would not start.
@@ -31,6 +32,9 @@ pub enum StartCheckError {
     /// A notification handler.
     #[error("{0}")]
     Notification(String),
+    /// Another server that checks passwords.
+    #[error("{0}")]
+    PasswordServer(String),
     /// A listener.
     #[error("a server could not listen on {at}: {error}")]
     Listen {
@@ -69,6 +73,7 @@ pub fn check_start(config: &Config, beside: &Beside<'_>) -> Result<(), StartChec
     directory::check_configuration(config, &schema)?;
     let settings = Settings::from_config(config)?;
     notifications::check(config).map_err(StartCheckError::Notification)?;
+    password_servers::check(config).map_err(StartCheckError::PasswordServer)?;
     for listener in &settings.listeners {
         match check_listener(&listener.network.at, beside) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && matches!(beside, Beside::AnotherProcess) => {}

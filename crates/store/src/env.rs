@@ -29,8 +29,8 @@ const READERS_MAX: u32 = 4_096;
 pub(crate) const DATA_FILE: &str = "data.mdb";
 /// Format of the tables.
 pub const FORMAT: u32 = 2;
-/// The format before it, without packed records: it is read, and becomes the other when it is opened for writing. Others
-/// are refused.
+/// The format before it, without packed records: it is read, and becomes the other when it is opened for writing.
+/// Others are refused.
 const FORMAT_WITHOUT_PACKED: u32 = 1;
 
 /// A table: bytes to bytes.

@@ -19,7 +19,7 @@ use super::write::{self, TreePosition};
 use crate::history::{Cause, ChangeKind};
 use crate::refusal::Refusal;
 use crate::state_changes::{AccountChanges, decode};
-use access::account_state::{lock, moment};
+use access::account_state::{CACHED_PASSWORD, CACHED_PASSWORD_TIME, lock, moment};
 use query::class_flags::ClassFlags;
 
 pub(super) const FAILURES: &str = "pwdFailureTime";
@@ -68,10 +68,22 @@ fn edit(view: &View<'_>, draft: &mut Draft<'_>, changes: &[StateChange]) -> Resu
     let mut state = read(view, draft, changes)?;
     let before = state.clone();
     let mut login = None;
+    let mut cached = None;
     for change in changes {
-        if let StateChange::Reencode { attribute, old, new } = change {
-            reencode(view, draft, attribute, old, new)?;
-            continue;
+        match change {
+            StateChange::Reencode { attribute, old, new } => {
+                reencode(view, draft, attribute, old, new)?;
+                continue;
+            }
+            StateChange::CachePassword { at, value } => {
+                cached = Some((*at, Some(value)));
+                continue;
+            }
+            StateChange::ForgetCachedPassword { at } => {
+                cached = Some((*at, None));
+                continue;
+            }
+            _ => {}
         }
         let is_other = apply_change(&mut state, change);
         if let StateChange::LastLogin { attribute, value, .. } = change
@@ -105,6 +117,9 @@ fn edit(view: &View<'_>, draft: &mut Draft<'_>, changes: &[StateChange]) -> Resu
     }
     if let Some((attribute, value)) = login {
         set(draft, attribute, std::iter::once(value.clone()))?;
+    }
+    if let Some((at, value)) = cached {
+        cache(view, draft, at, value)?;
     }
     Ok(())
 }
@@ -183,6 +198,18 @@ fn reencode(
         touched.insert(schema, view, value)?;
     }
     Ok(())
+}
+
+/// Keeps a password that another directory said is right, or lets the kept one go; what was written since stays.
+fn cache(view: &View<'_>, draft: &mut Draft<'_>, at: Moment, value: Option<&Vec<u8>>) -> Result<(), ApplyError> {
+    let kept = stored(view, draft, CACHED_PASSWORD_TIME)?;
+    let is_older = kept.first().and_then(|time| moment(time)).is_some_and(|known| at < known);
+    let has_nothing = kept.is_empty() && stored(view, draft, CACHED_PASSWORD)?.is_empty();
+    if is_older || (value.is_none() && has_nothing) {
+        return Ok(());
+    }
+    set(draft, CACHED_PASSWORD, value.cloned().into_iter())?;
+    set(draft, CACHED_PASSWORD_TIME, value.map(|_| text(at)).into_iter())
 }
 
 /// In OpenDJ's form of times.

@@ -44,7 +44,7 @@ macro_rules! handler_properties {
 }
 
 /// The suites of the TLS library; a test of `server` compares.
-const CIPHER_SUITES: [&str; 9] = [
+pub(super) const CIPHER_SUITES: [&str; 9] = [
     "TLS_AES_256_GCM_SHA384",
     "TLS_AES_128_GCM_SHA256",
     "TLS_CHACHA20_POLY1305_SHA256",

@@ -9,6 +9,7 @@ mod connection;
 mod identity;
 mod log;
 mod notification;
+mod pass_through;
 mod password_policy;
 mod plugin;
 mod sasl;

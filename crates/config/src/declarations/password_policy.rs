@@ -1,7 +1,8 @@
 //! `[password-policy.NAME]`, `[password-validator.NAME]`, `[password-generator.NAME]`: rules for passwords, and for the
 //! accounts that have them.
 
-use super::shared::{COUNT, PASSWORD_SCHEMES, POSITIVE, STORED_SCHEMES, single};
+use super::pass_through::LDAP_PASS_THROUGH;
+use super::shared::{COUNT, PASSWORD_SCHEMES, POSITIVE, STORED_SCHEMES};
 use crate::declare::{Applier, Class, Property, Variant, property};
 use crate::syntax::Syntax;
 use crate::units::Unit;
@@ -16,295 +17,299 @@ const fn live(name: &'static str, field: &'static str, syntax: Syntax, help: &'s
 pub(super) static PASSWORD_POLICY: Class = Class {
     name: "password-policy",
     named_by: Some("the policy's name"),
-    variants: &[single(
-        "",
-        &[
-            live(
-                "password-attribute",
-                "PasswordPolicy.password_attribute",
-                Syntax::Choice(&["userPassword", "2.5.4.35"]),
-                "Where passwords are. There is one place only; keys for SCRAM are values of it, too.",
-            )
-            .default(&["userPassword"]),
-            live(
-                "default-password-storage-scheme",
-                "PasswordPolicy.default_schemes",
-                Syntax::Choice(&PASSWORD_SCHEMES),
-                "How new passwords are stored: one value for each scheme. import-ldif stores clear ones by the \
+    variants: &[
+        Variant {
+            type_name: "password-policy",
+            help: "The passwords are stored here. This type need not be written.",
+            properties: &[
+                live(
+                    "password-attribute",
+                    "PasswordPolicy.password_attribute",
+                    Syntax::Choice(&["userPassword", "2.5.4.35"]),
+                    "Where passwords are. There is one place only; keys for SCRAM are values of it, too.",
+                )
+                .default(&["userPassword"]),
+                live(
+                    "default-password-storage-scheme",
+                    "PasswordPolicy.default_schemes",
+                    Syntax::Choice(&PASSWORD_SCHEMES),
+                    "How new passwords are stored: one value for each scheme. import-ldif stores clear ones by the \
              first.",
-            )
-            .default(&["Salted SHA-512"])
-            .multi(),
-            live(
-                "deprecated-password-storage-scheme",
-                "PasswordPolicy.deprecated_schemes",
-                Syntax::Choice(&STORED_SCHEMES),
-                "Values of these schemes are stored anew, by the default schemes, after a bind with the right \
+                )
+                .default(&["Salted SHA-512"])
+                .multi(),
+                live(
+                    "deprecated-password-storage-scheme",
+                    "PasswordPolicy.deprecated_schemes",
+                    Syntax::Choice(&STORED_SCHEMES),
+                    "Values of these schemes are stored anew, by the default schemes, after a bind with the right \
              password: at most 20 a second, which no bind waits for.",
-            )
-            .absent("Stored values stay as they are.")
-            .multi(),
-            live(
-                "remember-verified-binds",
-                "PasswordPolicy.remember_verified_binds",
-                Syntax::Boolean,
-                "A right password whose check is slow is remembered for five minutes at most, in memory and in a \
+                )
+                .absent("Stored values stay as they are.")
+                .multi(),
+                live(
+                    "remember-verified-binds",
+                    "PasswordPolicy.remember_verified_binds",
+                    Syntax::Boolean,
+                    "A right password whose check is slow is remembered for five minutes at most, in memory and in a \
              form that cannot be read; whatever the policy says is still applied to each bind.",
-            )
-            .default(&["true"]),
-            property(
-                "account-status-notification-handler",
-                "PasswordPolicy.notification_handlers",
-                Syntax::Reference("account-status-notification-handler"),
-                "Who is told what happens to the accounts. What happened is read from the history of changes \
+                )
+                .default(&["true"]),
+                property(
+                    "account-status-notification-handler",
+                    "PasswordPolicy.notification_handlers",
+                    Syntax::Reference("account-status-notification-handler"),
+                    "Who is told what happens to the accounts. What happened is read from the history of changes \
                  ([changelog]): where none is kept, nothing is told.",
-            )
-            .absent("Nobody is told.")
-            .multi(),
-            live(
-                "password-validator",
-                "PasswordPolicy.validators",
-                Syntax::Reference("password-validator"),
-                "Rules that new passwords have to obey.",
-            )
-            .absent("Any password is good enough.")
-            .multi(),
-            live(
-                "password-generator",
-                "PasswordPolicy.generator",
-                Syntax::Reference("password-generator"),
-                "Makes a password for who asks for a new one without saying which.",
-            )
-            .absent("One of letters and digits is made."),
-            live(
-                "allow-user-password-changes",
-                "PasswordPolicy.allow_user_password_changes",
-                Syntax::Boolean,
-                "Users may change their own password.",
-            )
-            .default(&["true"]),
-            live(
-                "password-change-requires-current-password",
-                "PasswordPolicy.password_change_requires_current_password",
-                Syntax::Boolean,
-                "Users have to give their current password to change it.",
-            )
-            .default(&["false"]),
-            live(
-                "skip-validation-for-administrators",
-                "PasswordPolicy.skip_validation_for_administrators",
-                Syntax::Boolean,
-                "Passwords that are set for somebody else are not validated.",
-            )
-            .default(&["false"]),
-            live(
-                "allow-pre-encoded-passwords",
-                "PasswordPolicy.allow_pre_encoded_passwords",
-                Syntax::Boolean,
-                "Clients may store a value that is already encoded; import-ldif always may.",
-            )
-            .default(&["false"]),
-            live(
-                "allow-multiple-password-values",
-                "PasswordPolicy.allow_multiple_password_values",
-                Syntax::Boolean,
-                "An entry may have several passwords.",
-            )
-            .default(&["false"]),
-            live(
-                "require-secure-password-changes",
-                "PasswordPolicy.require_secure_password_changes",
-                Syntax::Boolean,
-                "Passwords are changed over encrypted connections only.",
-            )
-            .default(&["false"]),
-            live(
-                "min-password-age",
-                "PasswordPolicy.min_password_age",
-                SECONDS,
-                "A password must be this old before its user may change it; 0: any.",
-            )
-            .default(&["0 s"]),
-            live(
-                "password-history-count",
-                "PasswordPolicy.password_history_count",
-                COUNT,
-                "So many former passwords may not be used again.",
-            )
-            .default(&["0"]),
-            live(
-                "password-history-duration",
-                "PasswordPolicy.password_history_duration",
-                SECONDS,
-                "Neither may those that were in use within this time.",
-            )
-            .default(&["0 s"]),
-            live(
-                "require-secure-authentication",
-                "PasswordPolicy.require_secure_authentication",
-                Syntax::Boolean,
-                "Passwords are taken over encrypted connections only. If the default policy says so, others are \
+                )
+                .absent("Nobody is told.")
+                .multi(),
+                live(
+                    "password-validator",
+                    "PasswordPolicy.validators",
+                    Syntax::Reference("password-validator"),
+                    "Rules that new passwords have to obey.",
+                )
+                .absent("Any password is good enough.")
+                .multi(),
+                live(
+                    "password-generator",
+                    "PasswordPolicy.generator",
+                    Syntax::Reference("password-generator"),
+                    "Makes a password for who asks for a new one without saying which.",
+                )
+                .absent("One of letters and digits is made."),
+                live(
+                    "allow-user-password-changes",
+                    "PasswordPolicy.allow_user_password_changes",
+                    Syntax::Boolean,
+                    "Users may change their own password.",
+                )
+                .default(&["true"]),
+                live(
+                    "password-change-requires-current-password",
+                    "PasswordPolicy.password_change_requires_current_password",
+                    Syntax::Boolean,
+                    "Users have to give their current password to change it.",
+                )
+                .default(&["false"]),
+                live(
+                    "skip-validation-for-administrators",
+                    "PasswordPolicy.skip_validation_for_administrators",
+                    Syntax::Boolean,
+                    "Passwords that are set for somebody else are not validated.",
+                )
+                .default(&["false"]),
+                live(
+                    "allow-pre-encoded-passwords",
+                    "PasswordPolicy.allow_pre_encoded_passwords",
+                    Syntax::Boolean,
+                    "Clients may store a value that is already encoded; import-ldif always may.",
+                )
+                .default(&["false"]),
+                live(
+                    "allow-multiple-password-values",
+                    "PasswordPolicy.allow_multiple_password_values",
+                    Syntax::Boolean,
+                    "An entry may have several passwords.",
+                )
+                .default(&["false"]),
+                live(
+                    "require-secure-password-changes",
+                    "PasswordPolicy.require_secure_password_changes",
+                    Syntax::Boolean,
+                    "Passwords are changed over encrypted connections only.",
+                )
+                .default(&["false"]),
+                live(
+                    "min-password-age",
+                    "PasswordPolicy.min_password_age",
+                    SECONDS,
+                    "A password must be this old before its user may change it; 0: any.",
+                )
+                .default(&["0 s"]),
+                live(
+                    "password-history-count",
+                    "PasswordPolicy.password_history_count",
+                    COUNT,
+                    "So many former passwords may not be used again.",
+                )
+                .default(&["0"]),
+                live(
+                    "password-history-duration",
+                    "PasswordPolicy.password_history_duration",
+                    SECONDS,
+                    "Neither may those that were in use within this time.",
+                )
+                .default(&["0 s"]),
+                live(
+                    "require-secure-authentication",
+                    "PasswordPolicy.require_secure_authentication",
+                    Syntax::Boolean,
+                    "Passwords are taken over encrypted connections only. If the default policy says so, others are \
                  refused with confidentialityRequired before the password is looked at; if another policy does, as \
                  wrong ones.",
-            )
-            .default(&["false"]),
-            live(
-                "force-change-on-add",
-                "PasswordPolicy.force_change_on_add",
-                Syntax::Boolean,
-                "Users whose entry is new have to change their password before they can do anything else.",
-            )
-            .default(&["false"]),
-            live(
-                "force-change-on-reset",
-                "PasswordPolicy.force_change_on_reset",
-                Syntax::Boolean,
-                "So do users whose password was set by somebody else.",
-            )
-            .default(&["false"]),
-            live(
-                "max-password-age",
-                "PasswordPolicy.max_password_age",
-                SECONDS,
-                "Passwords of this age have expired; 0: they never do.",
-            )
-            .default(&["0 s"]),
-            live(
-                "max-password-reset-age",
-                "PasswordPolicy.max_password_reset_age",
-                SECONDS,
-                "A password that was set by somebody else has to be changed within this time, or the account is \
+                )
+                .default(&["false"]),
+                live(
+                    "force-change-on-add",
+                    "PasswordPolicy.force_change_on_add",
+                    Syntax::Boolean,
+                    "Users whose entry is new have to change their password before they can do anything else.",
+                )
+                .default(&["false"]),
+                live(
+                    "force-change-on-reset",
+                    "PasswordPolicy.force_change_on_reset",
+                    Syntax::Boolean,
+                    "So do users whose password was set by somebody else.",
+                )
+                .default(&["false"]),
+                live(
+                    "max-password-age",
+                    "PasswordPolicy.max_password_age",
+                    SECONDS,
+                    "Passwords of this age have expired; 0: they never do.",
+                )
+                .default(&["0 s"]),
+                live(
+                    "max-password-reset-age",
+                    "PasswordPolicy.max_password_reset_age",
+                    SECONDS,
+                    "A password that was set by somebody else has to be changed within this time, or the account is \
              locked; 0: any.",
-            )
-            .default(&["0 s"]),
-            live(
-                "password-expiration-warning-interval",
-                "PasswordPolicy.password_expiration_warning_interval",
-                SECONDS,
-                "Users are warned this long before their password expires.",
-            )
-            .default(&["5 d"]),
-            live(
-                "expire-passwords-without-warning",
-                "PasswordPolicy.expire_passwords_without_warning",
-                Syntax::Boolean,
-                "A password expires even if its user was never warned. Otherwise it expires one warning interval \
+                )
+                .default(&["0 s"]),
+                live(
+                    "password-expiration-warning-interval",
+                    "PasswordPolicy.password_expiration_warning_interval",
+                    SECONDS,
+                    "Users are warned this long before their password expires.",
+                )
+                .default(&["5 d"]),
+                live(
+                    "expire-passwords-without-warning",
+                    "PasswordPolicy.expire_passwords_without_warning",
+                    Syntax::Boolean,
+                    "A password expires even if its user was never warned. Otherwise it expires one warning interval \
              after the first warning.",
-            )
-            .default(&["false"]),
-            live(
-                "allow-expired-password-changes",
-                "PasswordPolicy.allow_expired_password_changes",
-                Syntax::Boolean,
-                "Who has an expired password may still change it, with the password modify operation.",
-            )
-            .default(&["false"]),
-            live(
-                "grace-login-count",
-                "PasswordPolicy.grace_login_count",
-                COUNT,
-                "So many binds succeed with an expired password.",
-            )
-            .default(&["0"]),
-            live(
-                "grace-login-interval",
-                "PasswordPolicy.grace_login_interval",
-                SECONDS,
-                "For so long after it expired (pwdGraceExpiry); 0: without end.",
-            )
-            .default(&["0 s"]),
-            live(
-                "lockout-failure-count",
-                "PasswordPolicy.lockout_failure_count",
-                COUNT,
-                "So many wrong passwords lock an account; 0: none do.",
-            )
-            .default(&["0"]),
-            live(
-                "lockout-duration",
-                "PasswordPolicy.lockout_duration",
-                SECONDS,
-                "A locked account is unlocked after this time; 0: by an administrator.",
-            )
-            .default(&["0 s"]),
-            live(
-                "lockout-failure-expiration-interval",
-                "PasswordPolicy.lockout_failure_expiration_interval",
-                SECONDS,
-                "A wrong password counts for this long; 0: until a right one.",
-            )
-            .default(&["0 s"]),
-            live(
-                "failure-delay",
-                "PasswordPolicy.min_delay",
-                SECONDS,
-                "After a wrong password an account refuses binds for this long, twice as long after each further \
+                )
+                .default(&["false"]),
+                live(
+                    "allow-expired-password-changes",
+                    "PasswordPolicy.allow_expired_password_changes",
+                    Syntax::Boolean,
+                    "Who has an expired password may still change it, with the password modify operation.",
+                )
+                .default(&["false"]),
+                live(
+                    "grace-login-count",
+                    "PasswordPolicy.grace_login_count",
+                    COUNT,
+                    "So many binds succeed with an expired password.",
+                )
+                .default(&["0"]),
+                live(
+                    "grace-login-interval",
+                    "PasswordPolicy.grace_login_interval",
+                    SECONDS,
+                    "For so long after it expired (pwdGraceExpiry); 0: without end.",
+                )
+                .default(&["0 s"]),
+                live(
+                    "lockout-failure-count",
+                    "PasswordPolicy.lockout_failure_count",
+                    COUNT,
+                    "So many wrong passwords lock an account; 0: none do.",
+                )
+                .default(&["0"]),
+                live(
+                    "lockout-duration",
+                    "PasswordPolicy.lockout_duration",
+                    SECONDS,
+                    "A locked account is unlocked after this time; 0: by an administrator.",
+                )
+                .default(&["0 s"]),
+                live(
+                    "lockout-failure-expiration-interval",
+                    "PasswordPolicy.lockout_failure_expiration_interval",
+                    SECONDS,
+                    "A wrong password counts for this long; 0: until a right one.",
+                )
+                .default(&["0 s"]),
+                live(
+                    "failure-delay",
+                    "PasswordPolicy.min_delay",
+                    SECONDS,
+                    "After a wrong password an account refuses binds for this long, twice as long after each further \
              one (pwdMinDelay).",
-            )
-            .default(&["0 s"]),
-            live(
-                "failure-delay-max",
-                "PasswordPolicy.max_delay",
-                SECONDS,
-                "The longest such delay (pwdMaxDelay); 0: the delay does not grow.",
-            )
-            .default(&["0 s"]),
-            live(
-                "require-change-by-time",
-                "PasswordPolicy.require_change_by_time",
-                Syntax::Text,
-                "Passwords that are not changed by this time (such as 20270101000000Z) expire then.",
-            )
-            .absent("There is no such time."),
-            live(
-                "last-login-time-attribute",
-                "LastLogin.attribute",
-                Syntax::AttributeType,
-                "Where the time of a user's last bind is kept: ds-pwp-last-login-time or pwdLastSuccess.",
-            )
-            .absent("It is not kept."),
-            live(
-                "last-login-time-format",
-                "LastLogin.format",
-                Syntax::Text,
-                "How that time is written: letters of Java's SimpleDateFormat, in UTC, such as yyyyMMdd or \
+                )
+                .default(&["0 s"]),
+                live(
+                    "failure-delay-max",
+                    "PasswordPolicy.max_delay",
+                    SECONDS,
+                    "The longest such delay (pwdMaxDelay); 0: the delay does not grow.",
+                )
+                .default(&["0 s"]),
+                live(
+                    "require-change-by-time",
+                    "PasswordPolicy.require_change_by_time",
+                    Syntax::Text,
+                    "Passwords that are not changed by this time (such as 20270101000000Z) expire then.",
+                )
+                .absent("There is no such time."),
+                live(
+                    "last-login-time-attribute",
+                    "LastLogin.attribute",
+                    Syntax::AttributeType,
+                    "Where the time of a user's last bind is kept: ds-pwp-last-login-time or pwdLastSuccess.",
+                )
+                .absent("It is not kept."),
+                live(
+                    "last-login-time-format",
+                    "LastLogin.format",
+                    Syntax::Text,
+                    "How that time is written: letters of Java's SimpleDateFormat, in UTC, such as yyyyMMdd or \
              yyyyMMddHHmmss'Z'.",
-            )
-            .absent("As yyyyMMddHHmmss.SSS'Z'."),
-            live(
-                "previous-last-login-time-format",
-                "LastLogin.previous_formats",
-                Syntax::Text,
-                "Formats that were used before, and are still read.",
-            )
-            .absent("None.")
-            .multi(),
-            live(
-                "last-login-time-precision",
-                "LastLogin.precision",
-                SECONDS,
-                "The time is written only when the kept one is older than this. With an idle-lockout-interval it \
+                )
+                .absent("As yyyyMMddHHmmss.SSS'Z'."),
+                live(
+                    "previous-last-login-time-format",
+                    "LastLogin.previous_formats",
+                    Syntax::Text,
+                    "Formats that were used before, and are still read.",
+                )
+                .absent("None.")
+                .multi(),
+                live(
+                    "last-login-time-precision",
+                    "LastLogin.precision",
+                    SECONDS,
+                    "The time is written only when the kept one is older than this. With an idle-lockout-interval it \
              is a tenth of that at most.",
-            )
-            .default(&["1 d"]),
-            live(
-                "idle-lockout-interval",
-                "PasswordPolicy.idle_lockout_interval",
-                SECONDS,
-                "Accounts that were not used for this long are locked; 0: none. It needs \
+                )
+                .default(&["1 d"]),
+                live(
+                    "idle-lockout-interval",
+                    "PasswordPolicy.idle_lockout_interval",
+                    SECONDS,
+                    "Accounts that were not used for this long are locked; 0: none. It needs \
              last-login-time-attribute.",
-            )
-            .default(&["0 s"]),
-            live(
-                "state-update-failure-policy",
-                "PasswordPolicy.state_update_failure",
-                Syntax::Choice(&["reactive", "ignore", "proactive"]),
-                "What happens to a bind when the account's state cannot be written: it fails (reactive), goes on \
+                )
+                .default(&["0 s"]),
+                live(
+                    "state-update-failure-policy",
+                    "PasswordPolicy.state_update_failure",
+                    Syntax::Choice(&["reactive", "ignore", "proactive"]),
+                    "What happens to a bind when the account's state cannot be written: it fails (reactive), goes on \
              (ignore), or fails before the password is compared while nothing can be written (proactive).",
-            )
-            .default(&["reactive"]),
-        ],
-    )],
+                )
+                .default(&["reactive"]),
+            ],
+        },
+        LDAP_PASS_THROUGH,
+    ],
     children: &[],
     help: "Rules for passwords, and for the accounts that have them. A policy is chosen by default-password-policy, by \
            the attribute ds-pwp-password-policy-dn of an entry (cn=NAME,cn=Password Policies,cn=config), stored or \

@@ -176,6 +176,23 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     .absent("The policy \"Default Password Policy\".")
     .live(Applier::PasswordPolicies),
     property(
+        "saslauthd-socket",
+        "SaslauthdConfig.socket",
+        Syntax::Path,
+        "The socket of saslauthd, which checks the passwords of values of userPassword that are {SASL}USER@REALM; \
+         mostly /run/saslauthd/mux.",
+    )
+    .absent("No password matches such a value.")
+    .live(Applier::PasswordServers),
+    property(
+        "saslauthd-timeout",
+        "SaslauthdConfig.timeout",
+        Syntax::Duration { unit: Unit::Milliseconds, min_ms: 1, max_ms: 3_600_000 },
+        "How long a bind waits for saslauthd.",
+    )
+    .default(&["10 s"])
+    .live(Applier::PasswordServers),
+    property(
         "disabled-privilege",
         "GlobalConfig.disabled_privileges",
         Syntax::Choice(&PRIVILEGES),

@@ -169,6 +169,9 @@ fn merge(changes: &mut Vec<StateChange>, new: StateChange) {
             }
         }
         StateChange::Reencode { .. } if changes.contains(&new) => return,
+        StateChange::CachePassword { .. } | StateChange::ForgetCachedPassword { .. } => changes.retain(|known| {
+            !matches!(known, StateChange::CachePassword { .. } | StateChange::ForgetCachedPassword { .. })
+        }),
         _ => {}
     }
     changes.push(new);

@@ -21,7 +21,7 @@ use super::done::{BindDone, BindFailure, authorization_identity};
 use super::remembered::Remembered;
 use super::shown_code::Spending;
 use super::step::{
-    Attempt, BindStep, Credential, Guessing, HashJob, Judged, QueuedBind, Via, Wait, WaitingBind, Wrong,
+    Attempt, BindStep, Credential, Guessing, HashJob, Judged, QueuedBind, RemoteJob, Via, Wait, WaitingBind, Wrong,
 };
 use crate::account::StateWrite;
 use access::inactive::{Inactive, LOCKED_MESSAGE};
@@ -51,6 +51,10 @@ impl BindContext<'_> {
             return self.queue(attempt, credential);
         }
         match clear.map(|sent| take_code(&mut attempt, sent)) {
+            Some(clear) if attempt.claimed.is_checked_elsewhere() => {
+                let clear = Zeroizing::new(clear.to_vec());
+                BindStep::Elsewhere(Box::new(RemoteJob { attempt, clear }))
+            }
             Some(clear) if attempt.claimed.is_slow() => {
                 let verification = match self.remembered(&attempt, clear) {
                     Remembered::Right => return self.conclude_clear(attempt, clear, true),

@@ -82,10 +82,19 @@ impl Claimed {
     pub(crate) fn scram_keys(&self, hash: ScramHash) -> Option<ScramKeys> {
         match self.who {
             Who::Nobody { .. } => None,
+            // What is stored here does not count.
+            Who::Entry(_) if self.policy.pass_through.is_some() => None,
             Who::Root { .. } | Who::Entry(_) => {
                 self.passwords.iter().find_map(|stored| password::scram_keys(stored, hash))
             }
         }
+    }
+
+    /// Whether another server checks the password.
+    pub(super) fn is_checked_elsewhere(&self) -> bool {
+        let is_entry = matches!(self.who, Who::Entry(_));
+        is_entry
+            && (self.policy.pass_through.is_some() || self.passwords.iter().any(|it| password::sasl_user(it).is_some()))
     }
 
     /// Whether a stored password is slow to check.

@@ -112,7 +112,7 @@ impl BindContext<'_> {
         let Some(account) = find_account(finder, at, backend, &snapshot, name)? else {
             return Ok(self.claim_of_nobody(facts, BindFailure::NoEntry, nobody));
         };
-        if by_password && account.passwords.is_empty() {
+        if by_password && account.passwords.is_empty() && account.policy.pass_through.is_none() {
             return Ok(self.claim_of_nobody(facts, BindFailure::NoPassword, nobody));
         }
         let place = EntryPlace { backend: at, id: account.id };
@@ -137,7 +137,12 @@ impl BindContext<'_> {
         let found = Box::new(Found { place, entry_uuid, name: name.clone(), seen, inactive, bound });
         let mut state = account.state;
         state.is_disabled |= inactive.is_some();
-        let (passwords, policy, now) = (account.passwords, account.policy, self.clock.now());
+        let (policy, now) = (account.policy, self.clock.now());
+        let passwords = match &policy.pass_through {
+            // What may be stored here does not count; nobody knows the password of this.
+            Some(_) => vec![self.decoys.made((policy.new_scheme(), &self.parameters.load()))],
+            None => account.passwords,
+        };
         Ok(Claimed { who: Who::Entry(found), passwords, policy, state, now })
     }
 

@@ -110,7 +110,7 @@ impl Decoys {
 
     /// A value of that scheme, with these costs. Nobody knows its password. It is made anew when the scheme or its cost
     /// is another one.
-    fn made(&self, (scheme, parameters): (Scheme, &Parameters)) -> Vec<u8> {
+    pub(super) fn made(&self, (scheme, parameters): (Scheme, &Parameters)) -> Vec<u8> {
         if let Some(known) = self.made.load().as_deref()
             && (known.0, &known.1) == (scheme, parameters)
         {

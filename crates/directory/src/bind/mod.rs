@@ -16,7 +16,8 @@
 //! | `comparison` | the same for passwords that come with other requests |
 //! | `reencoding` | passwords in deprecated schemes, after it |
 //! | `code`, `shown_code` | the one-time code that follows a password |
-//! | `step` | where a bind is: decided, waiting for a slow hash, waiting for the disk |
+//! | `elsewhere` | passwords that another server checks |
+//! | `step` | where a bind is: decided, waiting for a slow hash, for another server, or for the disk |
 //! | `queued` | binds that wait for a guess |
 //! | `done` | how it ended |
 
@@ -27,6 +28,7 @@ mod comparison;
 mod context;
 mod decoy;
 mod done;
+mod elsewhere;
 mod queued;
 mod reencoding;
 mod remembered;
@@ -35,6 +37,8 @@ mod simple;
 mod step;
 
 #[cfg(test)]
+mod elsewhere_tests;
+#[cfg(test)]
 pub(crate) mod tests;
 
 pub use authenticate::Named;
@@ -42,7 +46,8 @@ pub(crate) use comparison::{ClearPassword, ComparedPassword, Proven};
 pub(crate) use context::BindContext;
 pub(crate) use decoy::Decoys;
 pub use done::{BindDone, BindFailure};
+pub use elsewhere::{Elsewhere, RemoteAccount, RemoteDone, RemotePasswords, RemoteQuestion, RemoteVerdict};
 pub(crate) use remembered::RememberedBinds;
 pub(crate) use simple::bind_controls;
-pub use step::{BindStep, Credential, HashJob, QueuedBind, ReadyBind, WaitingBind};
+pub use step::{BindStep, Credential, HashJob, QueuedBind, ReadyBind, RemoteJob, WaitingBind};
 pub(crate) use step::{Via, Wait};

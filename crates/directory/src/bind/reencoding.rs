@@ -35,11 +35,11 @@ impl BindContext<'_> {
 }
 
 impl BindStep {
-    fn is_success(&self) -> bool {
+    pub(super) fn is_success(&self) -> bool {
         let done = match self {
             BindStep::Done(done) => done,
             BindStep::Waits(waiting) => &waiting.done,
-            BindStep::SlowHash(_) | BindStep::Queued(_) => return false,
+            BindStep::SlowHash(_) | BindStep::Queued(_) | BindStep::Elsewhere(_) => return false,
         };
         done.result.code == ResultCode::SUCCESS
     }

@@ -31,6 +31,8 @@ pub enum BindStep {
     SlowHash(Box<HashJob>),
     /// The guesses in flight may use up those that are left: call [`QueuedBind::then`].
     Queued(Box<QueuedBind>),
+    /// Another server checks the password: call [`RemoteJob::run`] on a thread that may wait.
+    Elsewhere(Box<RemoteJob>),
     /// Decided, but the answer waits: for what it changes to be on disk, for a time, or both: call
     /// [`WaitingBind::then`].
     Waits(Box<WaitingBind>),
@@ -136,6 +138,12 @@ pub struct ReadyBind {
     pub(super) turn: Turn,
 }
 
+/// A bind whose password another server checks.
+pub struct RemoteJob {
+    pub(super) attempt: Attempt,
+    pub(super) clear: Zeroizing<Vec<u8>>,
+}
+
 /// A bind that waits for a slow hash.
 pub struct HashJob {
     pub(super) attempt: Attempt,
@@ -165,7 +173,9 @@ impl BindStep {
     pub(super) fn into_result(self) -> LdapResult {
         match self {
             BindStep::Done(done) => done.result,
-            BindStep::SlowHash(_) | BindStep::Queued(_) | BindStep::Waits(_) => Refusal::StateNotWritten.into(),
+            BindStep::SlowHash(_) | BindStep::Queued(_) | BindStep::Elsewhere(_) | BindStep::Waits(_) => {
+                Refusal::StateNotWritten.into()
+            }
         }
     }
 }

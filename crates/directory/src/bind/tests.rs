@@ -29,6 +29,7 @@ pub(crate) fn ended(directory: &Directory, step: BindStep) -> BindDone {
             queued.then(directory, move |ready| drop(sender.send(ready)));
             ended(directory, receiver.recv().unwrap().run(directory))
         }
+        BindStep::Elsewhere(_) => panic!("nobody is asked in this test"),
         BindStep::Waits(waiting) => {
             let (sender, receiver) = mpsc::channel();
             waiting.then(directory, move |done| drop(sender.send(done)));
@@ -46,7 +47,7 @@ pub(crate) fn step(directory: &Directory, dn: &str, password: &str) -> BindStep 
     directory.bind(&Session::anonymous(1), request, &message.controls, Instant::now())
 }
 
-fn bind(bed: &Bed, dn: &str, password: &str) -> BindDone {
+pub(super) fn bind(bed: &Bed, dn: &str, password: &str) -> BindDone {
     bound(&bed.directory, dn, password)
 }
 
@@ -54,12 +55,12 @@ pub(crate) fn bound(directory: &Directory, dn: &str, password: &str) -> BindDone
     ended(directory, step(directory, dn, password))
 }
 
-fn told(done: &BindDone) -> (ResultCode, PasswordPolicyResponse) {
+pub(super) fn told(done: &BindDone) -> (ResultCode, PasswordPolicyResponse) {
     let control = done.controls.iter().find(|control| control.oid == control::PASSWORD_POLICY).unwrap();
     (done.result.code, PasswordPolicyResponse::decode(control.value.as_deref()).unwrap())
 }
 
-fn with(policy: PasswordPolicy) -> Bed {
+pub(super) fn with(policy: PasswordPolicy) -> Bed {
     Bed::with(&["dc=example,dc=com"], |config| config.default_policy = policy.into())
 }
 
@@ -68,16 +69,16 @@ fn three_named(dn: &str) -> PasswordPolicy {
 }
 
 /// Three wrong passwords lock for an hour.
-fn three() -> PasswordPolicy {
+pub(super) fn three() -> PasswordPolicy {
     let lockout_duration = Duration::from_secs(3_600);
     PasswordPolicy { lockout_failure_count: 3, lockout_duration, ..PasswordPolicy::default() }
 }
 
 const NOTHING: PasswordPolicyResponse = PasswordPolicyResponse { warning: None, error: None };
-const WRONG: (ResultCode, PasswordPolicyResponse) = (ResultCode::INVALID_CREDENTIALS, NOTHING);
-const GOOD: (ResultCode, PasswordPolicyResponse) = (ResultCode::SUCCESS, NOTHING);
+pub(super) const WRONG: (ResultCode, PasswordPolicyResponse) = (ResultCode::INVALID_CREDENTIALS, NOTHING);
+pub(super) const GOOD: (ResultCode, PasswordPolicyResponse) = (ResultCode::SUCCESS, NOTHING);
 
-fn error(error: PolicyError) -> PasswordPolicyResponse {
+pub(super) fn error(error: PolicyError) -> PasswordPolicyResponse {
     PasswordPolicyResponse::of_error(error)
 }
 

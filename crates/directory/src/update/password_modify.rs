@@ -202,6 +202,11 @@ impl PasswordCase {
         may_be_slow: bool,
         check_old: impl FnOnce(&[u8]) -> Result<(), Refused>,
     ) -> Result<Option<New>, Refused> {
+        if self.policy.pass_through.is_some()
+            || (self.is_self && self.stored.iter().any(|it| password::sasl_user(it).is_some()))
+        {
+            return Err(Refused::new(Refusal::PasswordElsewhere, PolicyError::PasswordModNotAllowed));
+        }
         self.check_account()?;
         let requires_old = self.is_self && self.policy.password_change_requires_current_password;
         if requires_old && wanted.old_password.is_none() {

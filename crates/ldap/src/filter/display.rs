@@ -96,7 +96,7 @@ fn write_nodes(f: &mut fmt::Formatter<'_>, nodes: &[FilterNode<'_>], first: usiz
                 f.write_str(opening(node))?;
                 open.push(*end);
             }
-            leaf => write_leaf(f, leaf, write_value)?,
+            leaf => write_leaf(f, leaf, |f, value| write_escaped(f, value))?,
         }
     }
     open.iter().try_for_each(|_| f.write_char(')'))
@@ -116,7 +116,7 @@ type WriteValue = fn(&mut fmt::Formatter<'_>, &[u8]) -> fmt::Result;
 fn write_leaf(f: &mut fmt::Formatter<'_>, node: &FilterNode<'_>, value: WriteValue) -> fmt::Result {
     f.write_char('(')?;
     let mut assertion = |attribute: &[u8], operator: &str, asserted: &[u8]| {
-        write_value(f, attribute)?;
+        write_escaped(f, attribute)?;
         f.write_str(operator)?;
         value(f, asserted)
     };
@@ -126,11 +126,11 @@ fn write_leaf(f: &mut fmt::Formatter<'_>, node: &FilterNode<'_>, value: WriteVal
         FilterNode::LessOrEqual(a) => assertion(a.attribute, "<=", a.value)?,
         FilterNode::Approx(a) => assertion(a.attribute, "~=", a.value)?,
         FilterNode::Present(attribute) => {
-            write_value(f, attribute)?;
+            write_escaped(f, attribute)?;
             f.write_str("=*")?;
         }
         FilterNode::Substring(s) => {
-            write_value(f, s.attribute)?;
+            write_escaped(f, s.attribute)?;
             f.write_char('=')?;
             let mut star_written = false;
             for (position, piece) in s.pieces() {
@@ -145,13 +145,13 @@ fn write_leaf(f: &mut fmt::Formatter<'_>, node: &FilterNode<'_>, value: WriteVal
             }
         }
         FilterNode::Extensible(e) => {
-            write_value(f, e.attribute.unwrap_or_default())?;
+            write_escaped(f, e.attribute.unwrap_or_default())?;
             if e.dn_attributes {
                 f.write_str(":dn")?;
             }
             if let Some(rule) = e.rule {
                 f.write_char(':')?;
-                write_value(f, rule)?;
+                write_escaped(f, rule)?;
             }
             f.write_str(":=")?;
             value(f, e.value)?;
@@ -162,17 +162,17 @@ fn write_leaf(f: &mut fmt::Formatter<'_>, node: &FilterNode<'_>, value: WriteVal
 }
 
 /// Escapes what RFC 4515 §3 says, control characters, and bytes that are no UTF-8, so that one filter stays one line.
-fn write_value(f: &mut fmt::Formatter<'_>, value: &[u8]) -> fmt::Result {
+pub fn write_escaped(out: &mut impl Write, value: &[u8]) -> fmt::Result {
     for chunk in value.utf8_chunks() {
         for c in chunk.valid().chars() {
             match c {
-                '*' | '(' | ')' | '\\' => write!(f, "\\{:02x}", c as u32)?,
-                c if (c as u32) < 0x20 || c == '\u{7f}' => write!(f, "\\{:02x}", c as u32)?,
-                c => f.write_char(c)?,
+                '*' | '(' | ')' | '\\' => write!(out, "\\{:02x}", c as u32)?,
+                c if (c as u32) < 0x20 || c == '\u{7f}' => write!(out, "\\{:02x}", c as u32)?,
+                c => out.write_char(c)?,
             }
         }
         for byte in chunk.invalid() {
-            write!(f, "\\{byte:02x}")?;
+            write!(out, "\\{byte:02x}")?;
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ mod display;
 mod parse;
 
 pub use crate::limits::{FILTER_DEPTH_MAX, FILTER_NODES_MAX};
+pub use display::write_escaped;
 pub use parse::{FilterBuf, FilterSyntaxError, parse};
 
 use smallvec::SmallVec;

@@ -14,7 +14,7 @@ use super::server::{Does, Fake, answer, next, nowhere, settings};
 use crate::connection::Connection;
 use crate::error::OutboundError;
 use crate::server::{Security, Server, Settings};
-use crate::trust::{Trust, TrustError};
+use crate::trust::{TlsRules, Trust, TrustError};
 
 #[test]
 fn a_bind_tells_a_right_password_from_a_wrong_one() {
@@ -96,8 +96,8 @@ fn tls_server(name: &str, start_tls: ResultCode) -> (Server, tempfile::NamedTemp
 }
 
 fn encrypted(file: &tempfile::NamedTempFile, start_tls: bool) -> Settings {
-    let trust = Trust::File(file.path().to_owned());
-    let config = trust.client_config(rustls::ALL_VERSIONS).unwrap();
+    let trust = Trust::Issuers(vec![file.path().to_owned()]);
+    let config = trust.client_config(TlsRules::all()).unwrap();
     let security = if start_tls { Security::StartTls(config) } else { Security::Tls(config) };
     Settings { security, answer_timeout: Duration::from_secs(5), ..settings() }
 }
@@ -134,7 +134,7 @@ fn a_server_that_refuses_start_tls_is_not_asked_without() {
 #[test]
 fn trust_needs_certificates() {
     let empty = tempfile::NamedTempFile::new().unwrap();
-    let trust = |path: &std::path::Path| Trust::File(path.to_owned()).client_config(rustls::ALL_VERSIONS).err();
+    let trust = |path: &std::path::Path| Trust::Issuers(vec![path.to_owned()]).client_config(TlsRules::all()).err();
     assert!(matches!(trust(empty.path()), Some(TrustError::File { .. })));
     assert!(matches!(trust("/nonexistent/ca.pem".as_ref()), Some(TrustError::File { .. })));
 }

@@ -87,6 +87,34 @@ fn a_pool_without_servers_has_nobody_to_ask() {
     assert!(pool(&[], &[]).with(bind).unwrap_err().0.is_empty());
 }
 
+/// One line in a log when a server goes, one when it is back.
+#[test]
+fn changes_are_told_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let server = Server { host: "127.0.0.1".to_owned(), port: address.port() };
+    let (sender, told) = std::sync::mpsc::channel();
+    let settings = PoolSettings {
+        primary: vec![server.clone()],
+        secondary: Vec::new(),
+        connections: settings(),
+        credentials: None,
+    };
+    let pool = Pool::telling(settings, move |change| sender.send(change.problem.is_some()).unwrap());
+    for _ in 0..3 {
+        pool.with(bind).unwrap_err();
+        pool.with_unbound(bind).unwrap_err();
+    }
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), [true]);
+    let _back = Fake::on(TcpListener::bind(address).unwrap(), Does::Answers);
+    pool.check();
+    pool.check();
+    assert_eq!(pool.with_unbound(bind), Ok(ResultCode::SUCCESS));
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), [false]);
+    assert_eq!(pool.members()[0].idle, 2, "connections for requests and others are not mixed");
+}
+
 #[test]
 fn connections_are_bound_as_configured() {
     let fake = Fake::start(Does::Answers);

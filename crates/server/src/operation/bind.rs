@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use directory::{
-    BindDone, BindFailure, BindStep, Directory, HashJob, QueuedBind, RequestTime, SaslBind, SaslDone, SaslTail,
+    BindDone, BindFailure, BindStep, Directory, HashJob, QueuedBind, RemoteDone, RemoteJob, RequestTime, SaslBind,
+    SaslDone, SaslTail,
 };
 use ldap::{Authentication, BindRequest, Message, encode};
 use runtime::log::text::quoted_field;
@@ -15,6 +16,7 @@ use super::directory_executor::{DirectoryExecutor, oids_of, on_loss};
 use crate::answer::Answer;
 use crate::executor::{Call, Step};
 use crate::notifications::Notifications;
+use crate::password_servers::PasswordServers;
 use crate::refusal::Refusal;
 use crate::remote::Remote;
 use crate::stalls::Waits;
@@ -36,6 +38,14 @@ struct Finishing {
     notifications: Arc<Notifications>,
     /// Of a SASL bind.
     tail: Option<Box<SaslTail>>,
+    /// What another server says of the password, if it is not right.
+    reason: Option<String>,
+}
+
+/// Where passwords are checked that are not checked on the loop.
+struct Checkers {
+    hash: Pool,
+    password_servers: Arc<PasswordServers>,
 }
 
 impl DirectoryExecutor {
@@ -59,7 +69,7 @@ impl DirectoryExecutor {
         };
         let (directory, notifications) = (Arc::clone(&self.directory), Arc::clone(&self.notifications));
         let address = call.session.address;
-        let finishing = Finishing { directory, address, notifications, tail };
+        let finishing = Finishing { directory, address, notifications, tail, reason: None };
         match step {
             BindStep::Done(done) => {
                 let name = name();
@@ -74,7 +84,13 @@ impl DirectoryExecutor {
             }
             BindStep::Queued(queued) => {
                 let later = later(call, message.id, name(), finishing);
-                bind_in_turn(self.pools.hash.clone(), later, queued);
+                let (hash, password_servers) = (self.pools.hash.clone(), Arc::clone(&self.password_servers));
+                bind_in_turn(Checkers { hash, password_servers }, later, queued);
+                Step::Pending
+            }
+            BindStep::Elsewhere(job) => {
+                let later = later(call, message.id, name(), finishing);
+                bind_elsewhere(&self.password_servers, later, job);
                 Step::Pending
             }
             BindStep::Waits(waiting) => {
@@ -87,14 +103,15 @@ impl DirectoryExecutor {
 }
 
 /// Brings a bind on when it is its turn.
-fn bind_in_turn(pool: Pool, later: Later, queued: Box<QueuedBind>) {
+fn bind_in_turn(checkers: Checkers, later: Later, queued: Box<QueuedBind>) {
     let directory = Arc::clone(&later.finishing.directory);
     let own = Arc::clone(&directory);
     queued.then(&own, move |ready| match ready.run(&directory) {
         BindStep::Done(done) => later.answer(done, Waits::Elsewhere),
         BindStep::Waits(waiting) => waiting.then(&directory, move |done| later.answer(done, Waits::Elsewhere)),
-        BindStep::SlowHash(job) => bind_in_pool(&pool, later, job, false),
-        BindStep::Queued(queued) => bind_in_turn(pool, later, queued),
+        BindStep::SlowHash(job) => bind_in_pool(&checkers.hash, later, job, false),
+        BindStep::Elsewhere(job) => bind_elsewhere(&checkers.password_servers, later, job),
+        BindStep::Queued(queued) => bind_in_turn(checkers, later, queued),
     });
 }
 
@@ -109,13 +126,30 @@ fn bind_in_pool(pool: &Pool, later: Later, job: Box<HashJob>, is_reserved: bool)
             BindStep::Done(done) => later.answer(done, waits),
             BindStep::Waits(waiting) => waiting.then(&directory, move |done| later.answer(done, waits)),
             // What was slow was done, and what was to be counted was counted.
-            BindStep::SlowHash(_) | BindStep::Queued(_) => later.refuse(&directory),
+            BindStep::SlowHash(_) | BindStep::Queued(_) | BindStep::Elsewhere(_) => later.refuse(&directory),
         }
     };
     match is_reserved {
         true => pool.submit_reserved(run),
         false => pool.submit(run),
     }
+}
+
+fn bind_elsewhere(password_servers: &PasswordServers, mut later: Later, job: Box<RemoteJob>) {
+    let directory = Arc::clone(&later.finishing.directory);
+    let own = Arc::clone(&directory);
+    let answer = move |done: Option<RemoteDone>, waited: Duration| {
+        let Some(RemoteDone { step, reason }) = done else { return later.refuse(&directory) };
+        later.finishing.reason = reason;
+        let waits = Waits::pool(waited, Duration::ZERO);
+        match step {
+            BindStep::Done(done) => later.answer(done, waits),
+            BindStep::Waits(waiting) => waiting.then(&directory, move |done| later.answer(done, waits)),
+            // The other server has answered, and what was to be counted was counted.
+            BindStep::SlowHash(_) | BindStep::Queued(_) | BindStep::Elsewhere(_) => later.refuse(&directory),
+        }
+    };
+    password_servers.check(job, &own, answer);
 }
 
 fn later(call: &mut Call<'_>, id: i32, name: String, finishing: Finishing) -> Later {
@@ -132,10 +166,11 @@ impl Finishing {
         if let Some(BindFailure::Refused(refusal)) = done.failure {
             self.notifications.refused(name, refusal);
         }
-        match self.tail {
+        let done = match self.tail {
             Some(tail) => tail.finish(&self.directory, done),
             None => SaslDone::simple(done),
-        }
+        };
+        SaslDone { failure: self.reason.or(done.failure), ..done }
     }
 }
 

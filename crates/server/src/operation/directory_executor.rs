@@ -12,6 +12,7 @@ use crate::administration::Administration;
 use crate::answer::Answer;
 use crate::executor::Call;
 use crate::notifications::Notifications;
+use crate::password_servers::PasswordServers;
 use crate::refusal::Refusal;
 use crate::remote::Encode;
 
@@ -99,6 +100,7 @@ pub(crate) struct DirectoryExecutor {
     pub(super) pools: Pools,
     pub(super) administration: Arc<Administration>,
     pub(super) notifications: Arc<Notifications>,
+    pub(super) password_servers: Arc<PasswordServers>,
     /// What the directory keeps between operations. Gone after a panic, and then made anew.
     pub(super) worker: Option<Box<Worker>>,
 }
@@ -109,8 +111,9 @@ impl DirectoryExecutor {
         pools: Pools,
         administration: Arc<Administration>,
         notifications: Arc<Notifications>,
+        password_servers: Arc<PasswordServers>,
     ) -> Self {
-        Self { directory, pools, administration, notifications, worker: None }
+        Self { directory, pools, administration, notifications, password_servers, worker: None }
     }
 }
 

@@ -94,6 +94,26 @@ fn grace_warning_and_login_are_kept() {
 }
 
 #[test]
+fn a_cached_password_is_that_of_the_last_answer() {
+    let mut bed = people();
+    let cache = |ms: u64, value: &[u8]| StateChange::CachePassword { at: Moment(NOW.0 + ms), value: value.to_vec() };
+    let forget = |ms: u64| StateChange::ForgetCachedPassword { at: Moment(NOW.0 + ms) };
+    let kept = |bed: &Bed| ["ds-pta-cached-password", "ds-pta-cached-password-time"].map(|name| bed.values(ANN, name));
+    let first = [vec!["{SSHA}first".to_owned()], vec!["20261121101505.000Z".to_owned()]];
+    let empty: [Vec<String>; 2] = Default::default();
+    change(&mut bed, ANN, &[forget(0)]);
+    assert_eq!(kept(&bed), empty);
+    change(&mut bed, ANN, &[cache(5_000, b"{SSHA}first")]);
+    assert_eq!(kept(&bed), first);
+    change(&mut bed, ANN, &[cache(4_000, b"{SSHA}late")]);
+    change(&mut bed, ANN, &[forget(4_999)]);
+    assert_eq!(kept(&bed), first, "answers that came before say nothing");
+    change(&mut bed, ANN, &[forget(6_000)]);
+    assert_eq!(kept(&bed), empty);
+    bed.verify();
+}
+
+#[test]
 fn a_password_gets_another_form_only_while_it_is_there() {
     let mut bed = people();
     bed.modify(ANN, "add userPassword: {SSHA}old").ok();

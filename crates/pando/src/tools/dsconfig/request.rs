@@ -105,7 +105,11 @@ impl Word {
         let types: Vec<&'static Variant> = self.component.types().collect();
         if self.verb == Verb::Create && !types.is_empty() {
             let values = types.iter().map(|it| PossibleValue::new(it.type_name).help(it.help.trim_end_matches('.')));
-            let arg = Arg::new("type").short('t').long("type").value_name("TYPE").required(types.len() > 1);
+            let arg = Arg::new("type")
+                .short('t')
+                .long("type")
+                .value_name("TYPE")
+                .required(self.component.class().unsaid().is_none());
             command = command.arg(arg.value_parser(PossibleValuesParser::new(values)).help("The kind of object"));
         } else if self.verb == Verb::Create {
             // OpenDJ names the one kind that there is.
