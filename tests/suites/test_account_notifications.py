@@ -165,3 +165,33 @@ def test_a_web_server_that_is_away_is_told_of_in_the_error_log(told):
     until(lambda: "msgID=111" in told.error_log())
     assert 'by the handler "hook" was not sent: the web server answers 404' in told.error_log().replace("\\", "")
     gone.server.shutdown()
+
+
+def test_users_who_do_not_log_in_are_told_once_that_their_password_will_expire(told):
+    root = told.connect()
+    root.modify_s(BEN, [(ldap.MOD_REPLACE, "ds-pwp-account-disabled", b"true")])
+    assert told.web.next() == ("account-disabled", BEN)
+    # From a second after the passwords were set, for five days.
+    ages = ["--set=max-password-age:432000 s", "--set=password-expiration-warning-interval:431999 s"]
+    told.tool("dsconfig", "set-password-policy-prop", "--policy-name", "Default Password Policy", *ages, "-n")
+    when = "--set=password-expiration-warning-time:0000"
+    told.tool("dsconfig", "set-global-configuration-prop", when, "-n")
+
+    def walks():
+        return [line for line in told.error_log().splitlines() if "msgID=119" in line]
+
+    until(lambda: len(walks()) == 1)
+    count = int(walks()[0].split("passwords of ")[1].split()[0])
+    events = [told.web.next() for _ in range(count)]
+    assert count > 1 and {kind for kind, _ in events} == {"password-expiring"}
+    names = {dn for _, dn in events}
+    assert len(names) == count and ANN in names and BEN not in names, "each once, and nobody who is disabled"
+    (found,) = told.connect().search_s(ANN, ldap.SCOPE_BASE, attrlist=["ds-pwp-warned-time"])
+    assert len(found[1]["ds-pwp-warned-time"]) == 1
+    # Another walk tells nobody: the entries say who was told.
+    told.stop()
+    told.start()
+    until(lambda: len(walks()) == 2)
+    assert "passwords of 0 accounts" in walks()[1]
+    told.connect().modify_s(ANN, [(ldap.MOD_REPLACE, "ds-pwp-account-disabled", b"true")])
+    assert told.web.next() == ("account-disabled", ANN), "nothing came in between"

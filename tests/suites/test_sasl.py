@@ -11,7 +11,7 @@ import subprocess
 
 import ldap3
 import pytest
-from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
+from pando_server import BASE, ROOT_DN, ROOT_PW, Pando, until
 from sasl_scene import (
     HASHES,
     IN_PROGRESS,
@@ -256,6 +256,20 @@ def test_external_on_the_local_socket(sasl):
     assert whoami(sasl, ldapi_url(sasl), "-Y", "EXTERNAL", "-X", "u:ann")[0] == INVALID
 
 
+def test_a_name_that_two_entries_have_is_nobodys(tmp_path, certificates):
+    """RFC 4513 leaves names to the server; which of two is meant is not guessed."""
+    mapper = '[sasl-mechanism-handler.PLAIN]\ntype = "plain"\nidentity-mapper = "mail"\n'
+    mapper += '[identity-mapper.mail]\ntype = "exact-match"\nmatch-attribute = "mail"\n'
+    instance = start(tmp_path, mapper, certificates)
+    try:
+        args = ["-Y", "PLAIN", "-w", "secret", "-U"]
+        assert whoami(instance, instance.tls_url, *args, "ben@example.com") == (0, dn("ben"))
+        assert whoami(instance, instance.tls_url, *args, "twins@example.com")[0] == INVALID
+        until(lambda: "Several entries have the name" in instance.access_log())
+    finally:
+        instance.remove()
+
+
 def test_local_users_are_mapped(tmp_path, certificates):
     handler = f'[sasl-mechanism-handler.EXTERNAL]\ntype = "external"\nldapi-map-root-to-dn = "{ROOT_DN}"\n'
     instance = start(tmp_path, handler, certificates)
@@ -266,6 +280,17 @@ def test_local_users_are_mapped(tmp_path, certificates):
         instance.tool("reload")
         peer = f"dn:gidNumber={os.getgid()}+uidNumber={os.getuid()},cn=peercred,cn=external,cn=auth"
         assert whoami(instance, ldapi_url(instance), "-Y", "EXTERNAL") == (0, peer), "there is no such entry"
+        instance.configure("".join(
+            f'\n[backend.userRoot.index.{name}]\nindex-type = "equality"\n' for name in ("uidNumber", "gidNumber")
+        ))  # fmt: skip
+        con = instance.connect()
+        numbers = {"uidNumber": str(os.getuid()).encode(), "gidNumber": str(os.getgid()).encode()}
+        account = [("objectClass", [b"account", b"posixAccount"]), ("cn", [b"Local"]), ("homeDirectory", [b"/"])]
+        for name in ("local", "same"):
+            entry = [*account, ("uid", [name.encode()]), *((kind, [value]) for kind, value in numbers.items())]
+            con.add_s(f"uid={name},{BASE}", entry)
+            expected = (0, dn("local")) if name == "local" else (0, peer)
+            until(lambda: whoami(instance, ldapi_url(instance), "-Y", "EXTERNAL") == expected, 30)
     finally:
         instance.remove()
 

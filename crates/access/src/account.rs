@@ -44,11 +44,23 @@ pub fn find_account(
     snapshot: &Snapshot,
     name: &NormalizedDn,
 ) -> Result<Option<Account>, StoreError> {
-    let view = snapshot.view();
-    let Some(id) = entry_of(backend, &view, name)? else { return Ok(None) };
+    let Some(id) = entry_of(backend, &snapshot.view(), name)? else { return Ok(None) };
+    account_of(finder, EntryPlace { backend: at, id }, snapshot)
+}
+
+/// The account that an entry is at a moment; none when there is no such entry.
+///
+/// # Errors
+/// When something cannot be read.
+pub fn account_of(
+    finder: PolicyFinder<'_>,
+    place: EntryPlace,
+    snapshot: &Snapshot,
+) -> Result<Option<Account>, StoreError> {
+    let (view, id) = (snapshot.view(), place.id);
     let Some(record) = view.entry(id)? else { return Ok(None) };
     let record = record.view()?;
-    let (facts, place) = (finder.facts, EntryPlace { backend: at, id });
+    let facts = finder.facts;
     let limits = OwnLimits::read(&facts.own_limits, &view, &record)?;
     let policy = finder.of_entry(place, &record, snapshot)?;
     let entry = EntryView { id, record, dn: DnParts::default(), source: &view };

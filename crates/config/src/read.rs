@@ -32,6 +32,11 @@ impl Get<'_> {
         self.object.values(name).into_iter().next()
     }
 
+    fn times_of_day(&self, name: &str) -> Vec<(u8, u8)> {
+        let times = self.object.values(name).into_iter();
+        times.filter_map(|v| if let Value::TimeOfDay(h, m) = v { Some((h, m)) } else { None }).collect()
+    }
+
     pub(crate) fn boolean(&self, name: &str) -> bool {
         matches!(self.one(name), Some(Value::Boolean(true)))
     }
@@ -157,6 +162,7 @@ pub(crate) fn global(object: &Object, instance: &Path) -> GlobalConfig {
         allow_attribute_name_exceptions: get.boolean("allow-attribute-name-exceptions"),
         notify_abandoned_operations: get.boolean("notify-abandoned-operations"),
         default_referrals: get.texts("default-referral"),
+        expiry_warning_time: get.times_of_day("password-expiration-warning-time").first().copied(),
         stall_threshold: get.time_limit("stall-threshold"),
         etime_resolution: get.word("etime-resolution", EtimeResolution::from_word, EtimeResolution::Milliseconds),
     }
@@ -372,12 +378,7 @@ fn rotation(object: &Object, instance: &Path) -> RotationPolicy {
     match object.variant.type_name {
         "time-limit" => RotationPolicy::Interval(get.duration("rotation-interval")),
         "size-limit" => RotationPolicy::Size(get.number("file-size-limit")),
-        _ => {
-            let times = object.values("time-of-day").into_iter();
-            RotationPolicy::TimesOfDay(
-                times.filter_map(|v| if let Value::TimeOfDay(h, m) = v { Some((h, m)) } else { None }).collect(),
-            )
-        }
+        _ => RotationPolicy::TimesOfDay(get.times_of_day("time-of-day")),
     }
 }
 

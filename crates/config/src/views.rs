@@ -65,6 +65,8 @@ pub struct GlobalConfig {
     pub notify_abandoned_operations: bool,
     /// `default-referral`
     pub default_referrals: Vec<String>,
+    /// `password-expiration-warning-time`: hour and minute of local time.
+    pub expiry_warning_time: Option<(u8, u8)>,
     /// `stall-threshold`; `None` is never.
     pub stall_threshold: Option<Duration>,
     /// `etime-resolution`

@@ -67,6 +67,7 @@ pub use access::{
     Allowance, Authentication, Bound, Identity, LocalPeer, Most, Page, PagedTotal, Privilege, Revoked, SessionLimits,
     Standing, TlsChannel,
 };
+pub use account::{WalkPlace, WarnedSlice};
 pub use admission::{Admitted, needs_admission};
 pub use bind::{
     BindDone, BindFailure, BindStep, Credential, Elsewhere, HashJob, Named, QueuedBind, ReadyBind, RemoteAccount,

@@ -14,13 +14,24 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// How long before its end the expiry of a certificate is reported.
-const EXPIRES_SOON_DAYS: u64 = 30;
+/// How many days before its end the expiry of a certificate is reported, once each.
+const REPORTED_DAYS: [u32; 3] = [30, 7, 1];
 
-/// One certificate and when its end was told last.
+/// Stands for the reports of a certificate that has expired.
+const EXPIRED: usize = REPORTED_DAYS.len() + 1;
+
+/// One certificate, and what was told of its end.
 struct Watched {
     acceptor: Arc<TlsAcceptor>,
-    told: Option<SystemTime>,
+    told: Option<Told>,
+}
+
+/// What was told of the end of a certificate, and when.
+#[derive(Clone, Copy)]
+struct Told {
+    /// How many of the days in [`REPORTED_DAYS`] had come.
+    reports: usize,
+    at: SystemTime,
 }
 
 /// Looks at the files of certificates now and from time to time; `None` when there is nothing to look at.
@@ -60,24 +71,39 @@ impl Watched {
         self.tell_end(now, errors);
     }
 
-    /// Once a day, while there is something to tell.
+    /// Once for each of the days before the end; once a day after it.
     fn tell_end(&mut self, now: SystemTime, errors: &ErrorLog) {
-        let was_told = self.told.is_some_and(|told| now.duration_since(told).is_ok_and(|age| age < DAY));
-        let Some(end) = self.acceptor.expires_at().filter(|_| !was_told) else { return };
-        let file = self.acceptor.files().certificate.display();
-        match end.duration_since(now) {
-            Err(_) => {
-                let text = format_args!("The certificate in {file} expired on {}: replace it", date_of(end));
+        let Some(end) = self.acceptor.expires_at() else { return };
+        let left = end.duration_since(now).ok();
+        let reports = REPORTED_DAYS.iter().filter(|days| left.is_none_or(|left| left < DAY * **days)).count();
+        let is_new = match self.told {
+            None => reports > 0,
+            Some(told) if left.is_none() && told.reports == EXPIRED => {
+                now.duration_since(told.at).is_ok_and(|age| age >= DAY)
+            }
+            Some(_) if left.is_none() => true,
+            Some(told) => reports > told.reports,
+        };
+        if !is_new {
+            return;
+        }
+        let (file, date) = (self.acceptor.files().certificate.display(), date_of(end));
+        match left.map(|left| left.as_secs() / DAY.as_secs()) {
+            None => {
+                let text = format_args!("The certificate in {file} expired on {date}: replace it");
                 errors.report(message::CERTIFICATE_EXPIRED, text);
             }
-            Ok(left) if left < DAY * EXPIRES_SOON_DAYS as u32 => {
-                let (days, date) = (left.as_secs() / DAY.as_secs(), date_of(end));
+            Some(0) => {
+                let text = format_args!("The certificate in {file} expires within a day, on {date}: replace it");
+                errors.report(message::CERTIFICATE_EXPIRES, text);
+            }
+            Some(days) => {
                 let text = format_args!("The certificate in {file} expires in {days} days, on {date}: replace it");
                 errors.report(message::CERTIFICATE_EXPIRES, text);
             }
-            Ok(_) => return,
         }
-        self.told = Some(now);
+        let reports = if left.is_none() { EXPIRED } else { reports };
+        self.told = Some(Told { reports, at: now });
     }
 }
 
@@ -111,7 +137,8 @@ mod tests {
         Arc::new(TlsAcceptor::new(&TlsSettings::new(files)).unwrap())
     }
 
-    fn told(days: i64) -> Vec<String> {
+    /// What is told of a certificate at looks that many hours after now.
+    fn told(days: i64, hours: &[u64]) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("errors");
         let mut builder = LogThreadBuilder::default();
@@ -119,8 +146,7 @@ mod tests {
         let thread = builder.start().unwrap();
         let mut watched = Watched { acceptor: acceptor(dir.path(), days), told: None };
         let now = SystemTime::now();
-        // The second look comes too early to tell it again, the third a day later.
-        for hours in [0, 5, 25] {
+        for hours in hours {
             watched.look(now + Duration::from_secs(hours * 3600), &errors);
         }
         thread.flush();
@@ -128,16 +154,33 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_expires_is_told_once_a_day() {
-        let soon = told(10);
-        assert_eq!(soon.len(), 2, "{soon:?}");
-        for line in soon {
-            assert!(line.starts_with("category=PROTOCOL severity=WARNING msgID=22 msg=The certificate in "), "{line}");
-            assert!(line.contains(" days, on 2"), "{line}");
-        }
-        let late = told(-3);
+    fn a_certificate_that_expires_is_told_30_7_and_1_days_before() {
+        let days = |days: &[u64]| days.iter().map(|day| day * 24).collect::<Vec<_>>();
+        // It ends at the beginning of the 40th day from now, so that between 39 and 40 days are left.
+        let lines = told(40, &days(&[0, 5, 9, 10, 11, 25, 33, 34, 36, 38, 39]));
+        let told_days: Vec<&str> = lines
+            .iter()
+            .map(|line| {
+                assert!(
+                    line.starts_with("category=PROTOCOL severity=WARNING msgID=22 msg=The certificate in "),
+                    "{line}"
+                );
+                assert!(line.contains(", on 2"), "{line}");
+                if line.contains("expires within a day") { "1" } else { &line[line.find("in ").unwrap()..] }
+            })
+            .collect();
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert_eq!(told_days[2], "1", "{lines:?}");
+        assert_eq!(told(300, &days(&[0, 100])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_certificate_that_has_expired_is_told_once_a_day() {
+        let late = told(-3, &[0, 5, 25]);
         assert_eq!(late.len(), 2, "{late:?}");
         assert!(late[0].starts_with("category=PROTOCOL severity=ERROR msgID=23 msg=The certificate in "), "{late:?}");
-        assert_eq!(told(300), Vec::<String>::new());
+        // The last day was told an hour before: that it is over is told all the same.
+        let over = told(1, &[0, 24]);
+        assert!(over.len() == 2 && over[1].contains("severity=ERROR"), "{over:?}");
     }
 }

@@ -214,9 +214,22 @@ fn handler(settings: &LdapListener) -> MonitorEntry {
         }
         ListenAt::Path(path) => format!("{} Connection Handler {}", settings.protocol(), path.display()),
     };
-    MonitorEntry::new(&name)
+    let entry = MonitorEntry::new(&name)
         .with("ds-connectionhandler-protocol", settings.protocol())
-        .with("ds-connectionhandler-listener", &settings.network.at)
+        .with("ds-connectionhandler-listener", &settings.network.at);
+    match settings.certificates().filter_map(|certificate| certificate.expires_at()).min() {
+        Some(end) => entry
+            .with("certificateExpires", generalized_time(end))
+            .with("certificateDaysLeft", days_until(end, SystemTime::now())),
+        None => entry,
+    }
+}
+
+/// Whole days from one time to another; below zero when it is over.
+fn days_until(end: SystemTime, now: SystemTime) -> i64 {
+    const DAY_SECONDS: u64 = 86_400;
+    let days = |time: Duration| i64::try_from(time.as_secs() / DAY_SECONDS).unwrap_or(i64::MAX);
+    end.duration_since(now).map_or_else(|over| -1 - days(over.duration()), days)
 }
 
 fn full_version() -> String {
@@ -248,6 +261,11 @@ mod tests {
         assert_eq!(up_time(Duration::from_secs(93_784)), "1 days 2 hours 3 minutes 4 seconds");
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_473_683_131);
         assert_eq!(generalized_time(time), "20160912122531Z");
+        let hours = |hours: u64| time + Duration::from_secs(hours * 3600);
+        assert_eq!(days_until(hours(49), time), 2);
+        assert_eq!(days_until(hours(23), time), 0);
+        assert_eq!(days_until(time, hours(1)), -1);
+        assert_eq!(days_until(time, hours(25)), -2);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::log::internal::InternalAccessLog;
 use crate::log::{AccessLog, AuditLogSettings};
 use crate::metrics::LdapMetrics;
 use crate::monitor::Monitor;
-use crate::notifications::{Follower, Notifications};
+use crate::notifications::{ExpiryWarnings, Follower, Notifications};
 use crate::operation::{DirectoryExecutor, Pools};
 use crate::password_servers::{self, PasswordServers};
 use crate::reload::LiveParts;
@@ -92,6 +92,7 @@ pub struct Server {
     watch: Option<Periodic>,
     audits: Vec<AuditLog>,
     follower: Option<Follower>,
+    expiry_warnings: Option<ExpiryWarnings>,
     log_thread: LogThread,
 }
 
@@ -204,6 +205,7 @@ impl Server {
             IndexNotice::Failed { .. } => errors.report(messages::INDEX_BUILD_FAILED, notice),
         }))?;
         server.follower = Some(Follower::start(&directory, Arc::clone(&notifications))?);
+        server.expiry_warnings = Some(ExpiryWarnings::start(&directory, Arc::clone(&notifications))?);
         administration.begin(LiveParts {
             notifications,
             stalls: Arc::clone(&server.stalls),
@@ -298,6 +300,7 @@ impl Server {
             watch: None,
             audits: Vec::new(),
             follower: None,
+            expiry_warnings: None,
             log_thread,
         })
     }
@@ -356,6 +359,7 @@ impl Server {
         // Nobody changes anything any more: they write the rest.
         self.audits.clear();
         self.follower = None;
+        self.expiry_warnings = None;
         self.errors.report(messages::STOPPED, "The server has stopped");
         self.log_thread.stop();
     }

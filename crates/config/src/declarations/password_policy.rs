@@ -55,7 +55,7 @@ pub(super) static PASSWORD_POLICY: Class = Class {
              form that cannot be read; whatever the policy says is still applied to each bind.",
                 )
                 .default(&["true"]),
-                property(
+                live(
                     "account-status-notification-handler",
                     "PasswordPolicy.notification_handlers",
                     Syntax::Reference("account-status-notification-handler"),

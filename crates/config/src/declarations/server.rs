@@ -242,6 +242,15 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     .multi()
     .live(Applier::Referrals),
     property(
+        "password-expiration-warning-time",
+        "GlobalConfig.expiry_warning_time",
+        Syntax::TimeOfDay,
+        "Time of day (local time) from which users are looked for whose password will expire soon and who do not log \
+         in; they are told as after a login, once. The walk over all entries takes a tenth of a processor at most.",
+    )
+    .absent("Users are told of it when they log in, and never otherwise.")
+    .live(Applier::Notifications),
+    property(
         "stall-threshold",
         "GlobalConfig.stall_threshold",
         MILLISECONDS,

@@ -137,7 +137,7 @@ message_kinds! {
     REGISTER_FAILED = 18, Core, Error, "An accepted connection was not registered with its event loop; it is closed.";
     CERTIFICATE_LOADED = 20, Protocol, Notice, "A new certificate is served from now on.";
     CERTIFICATE_BAD = 21, Protocol, Error, "A new certificate is not usable; the one before is served.";
-    CERTIFICATE_EXPIRES = 22, Protocol, Warning, "A certificate expires within 30 days; reported once a day.";
+    CERTIFICATE_EXPIRES = 22, Protocol, Warning, "A certificate expires; reported 30, 7 and 1 days before.";
     CERTIFICATE_EXPIRED = 23, Protocol, Error, "A certificate has expired, and clients refuse it; reported once a day.";
     LOOP_PANIC = 32, Core, Error, "An event loop failed by a defect of the server; the connection that it served is \
         closed.";

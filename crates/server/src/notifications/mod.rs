@@ -4,6 +4,7 @@
 //! what is needed of the entry and hands each message to its handler's queue.
 
 mod changes;
+mod expiry_warnings;
 mod follow;
 mod json;
 mod mail;
@@ -25,6 +26,7 @@ use directory::Directory;
 use notification::{Message, Outbox, QUEUE_MAX, SendFault, Webhook, WebhookSettings};
 use runtime::log::error::ErrorLog;
 
+pub(crate) use self::expiry_warnings::ExpiryWarnings;
 pub(crate) use self::follow::Follower;
 use self::json::json;
 use self::mail::{MailTexts, mailer};
@@ -46,10 +48,18 @@ pub(crate) struct Notifications {
     directory: Weak<Directory>,
 }
 
+/// What is taken of a configuration.
+#[derive(PartialEq, Eq)]
+struct SettingsOfHandlers {
+    handlers: Vec<NotificationHandler>,
+    mail_servers: Vec<config::MailServer>,
+    expiry_warning_time: Option<(u8, u8)>,
+}
+
 /// The handlers of a configuration.
 struct Handlers {
     /// What they were made of.
-    settings: (Vec<NotificationHandler>, Vec<config::MailServer>),
+    settings: SettingsOfHandlers,
     handlers: Vec<Handler>,
 }
 
@@ -118,6 +128,17 @@ impl Notifications {
         !self.handlers.load().handlers.is_empty()
     }
 
+    /// When, in a day, users are looked for who are to be told that their password will expire.
+    fn expiry_warning_time(&self) -> Option<(u8, u8)> {
+        self.handlers.load().settings.expiry_warning_time
+    }
+
+    /// Whether one of the handlers of a policy tells of events of that kind.
+    fn tells(&self, kind: AccountEventKind, of_policy: &[String]) -> bool {
+        let handlers = self.handlers.load();
+        handlers.handlers.iter().any(|handler| handler.is_of(kind, of_policy))
+    }
+
     /// A bind with the right password was refused.
     pub(crate) fn refused(&self, dn: &str, refusal: BindRefusal) {
         let Some((kind, message)) = refusals::said(refusal) else { return };
@@ -162,8 +183,12 @@ pub(crate) fn check(config: &Config) -> Result<(), String> {
     Handlers::new(config, &ErrorLog::silent()).map(drop)
 }
 
-fn settings(config: &Config) -> (Vec<NotificationHandler>, Vec<config::MailServer>) {
-    (config.notification_handlers.clone(), config.mail_servers.clone())
+fn settings(config: &Config) -> SettingsOfHandlers {
+    SettingsOfHandlers {
+        handlers: config.notification_handlers.clone(),
+        mail_servers: config.mail_servers.clone(),
+        expiry_warning_time: config.global.expiry_warning_time,
+    }
 }
 
 impl Handlers {
@@ -203,7 +228,11 @@ impl Handler {
     }
 
     fn is_told(&self, event: &AccountEvent) -> bool {
-        event.handlers.contains(&self.name) && (self.kinds.is_empty() || self.kinds.contains(&event.kind))
+        self.is_of(event.kind, &event.handlers)
+    }
+
+    fn is_of(&self, kind: AccountEventKind, of_policy: &[String]) -> bool {
+        of_policy.contains(&self.name) && (self.kinds.is_empty() || self.kinds.contains(&kind))
     }
 
     fn tell(&self, event: &AccountEvent, entry: &EntryAttributes, errors: &ErrorLog) {
