@@ -62,9 +62,12 @@ pub fn read_configuration(entries: &[Entry], report: &mut Report) {
 
 fn command_for(object: &str, name: &str, entry: &Entry, report: &mut Report) {
     let ending = format!("-{object}");
+    // The kind that is named like the whole class, and those whose name is followed by it.
     let kind = entry.all("objectClass").find_map(|class| {
-        let kind = class.to_lowercase();
-        Some(kind.strip_prefix("ds-cfg-")?.strip_suffix(&ending)?.to_owned())
+        let class = class.to_lowercase();
+        let kind = class.strip_prefix("ds-cfg-")?;
+        let named = [&ending, "-authentication-policy"].into_iter().find_map(|ending| kind.strip_suffix(ending));
+        named.or((kind == object).then_some(object)).map(str::to_owned)
     });
     let Some(known) = class(object) else { return };
     // One kind has no name of its own.
@@ -98,7 +101,7 @@ fn command_for(object: &str, name: &str, entry: &Entry, report: &mut Report) {
     let verb = if is_there { format!("set-{object}-prop") } else { format!("create-{object}") };
     let kind = match known.variants {
         [_] if variant.type_name.is_empty() => String::new(),
-        _ if is_there => String::new(),
+        _ if is_there || variant.type_name == object => String::new(),
         _ => format!(" --type {}", variant.type_name),
     };
     report.note(Fate::Converted, object, "by the commands below", entry.line);

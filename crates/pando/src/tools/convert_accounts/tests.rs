@@ -113,7 +113,10 @@ fn the_state_of_opendj_stays_and_its_policies_are_commands() {
                          ds-cfg-unheard-of: 1\n\n\
                          dn: cn=Long,cn=Password Validators,cn=config\n\
                          objectClass: ds-cfg-length-based-password-validator\nds-cfg-enabled: true\n\
-                         ds-cfg-min-password-length: 9\n\n";
+                         ds-cfg-min-password-length: 9\n\n\
+                         dn: cn=Elsewhere,cn=Password Policies,cn=config\n\
+                         objectClass: ds-cfg-ldap-pass-through-authentication-policy\n\
+                         ds-cfg-primary-remote-ldap-server: ldap1.example.com:636\n\n";
     let (output, report) = converted(Origin::Opendj, data, Some(configuration));
     let expected = "dn: uid=ann,dc=example,dc=com\nuid: ann\nds-pwp-account-disabled: true\npwdReset: true\n\n";
     assert_eq!((output.as_str(), report.has_left_out()), (expected, true));
@@ -121,5 +124,7 @@ fn the_state_of_opendj_stays_and_its_policies_are_commands() {
                      --set 'enabled:true' --set 'min-password-length:9' --no-prompt";
     let policy = "pando dsconfig create-password-policy --policy-name 'Staff' --set 'lockout-failure-count:3' \
                   --set 'password-validator:Long' --no-prompt";
-    assert_eq!(report.commands(), [validator, policy]);
+    let elsewhere = "pando dsconfig create-password-policy --policy-name 'Elsewhere' --type ldap-pass-through \
+                     --set 'primary-remote-ldap-server:ldap1.example.com:636' --no-prompt";
+    assert_eq!(report.commands(), [validator, policy, elsewhere]);
 }
