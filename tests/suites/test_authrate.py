@@ -2,12 +2,14 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from pando_server import Pando, binary
 
 PEOPLE = 500
 NAMES = ["-g", f"rand(0,{PEOPLE})", "-D", "uid=user.%d,ou=people,dc=example,dc=com", "-w", "password"]
+RESULTS = Path(__file__).resolve().parents[2] / "bench" / "RESULTS.md"
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +84,12 @@ def test_wrong_passwords_are_errors(server):
 def test_what_cannot_be_measured_is_said(server, options, complaint):
     done = authrate(server, *options)
     assert done.returncode != 0 and complaint in done.stderr and not done.stdout
+
+
+# S0-48, S0-57: the rates of binds by scheme are published.
+def test_the_table_of_schemes_is_published():
+    text = RESULTS.read_text()
+    table = text[text.index("| scheme |") :].split("\n\n")[0]
+    for scheme in ("Salted SHA-1", "Salted SHA-256", "Salted SHA-512", "PBKDF2-HMAC-SHA256", "Bcrypt", "Argon2"):
+        row = next(line for line in table.splitlines() if line.startswith(f"| {scheme} |"))
+        assert all(re.search(r"\d", cell) for cell in row.split("|")[2:-1]), row
