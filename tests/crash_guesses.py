@@ -4,8 +4,11 @@ A wrong password is answered when its failure is on disk. A right one clears the
 """
 
 import ldap
-from crash_load import Load, ber
+from account_model.control import STATE_OPERATION
+from account_model.state_operation import Operation
+from crash_load import Load
 from ldap.extop import ExtendedRequest
+from ldap_wire import integer, octets, sequence
 from pando_server import BASE, Pando
 
 GUESSED = f"ou=Guessed,{BASE}"
@@ -13,8 +16,6 @@ ACCOUNTS = [f"guess.{n}" for n in range(6)]
 PASSWORD = "the right one"
 # So many wrong passwords lock, until somebody unlocks.
 LIMIT = 4
-STATE_OPERATION = "1.3.6.1.4.1.26027.1.6.1"
-CLEAR_FAILURES = 19
 
 
 def plant_accounts(con) -> None:
@@ -74,8 +75,8 @@ class Guesser(Load):
         now, kept = self.failures[name]
         self.failures[name] = now, kept | {now, 0}
         if self.random.randrange(2):
-            operation = ber(0x30, ber(0x0A, bytes((CLEAR_FAILURES,))))
-            value = ber(0x30, ber(0x04, dn_of(name).encode()), ber(0x30, operation))
+            operation = sequence(integer(Operation.CLEAR_FAILURES, 0x0A))
+            value = sequence(octets(dn_of(name)), sequence(operation))
             request = ExtendedRequest(STATE_OPERATION, None)
             request.encodedRequestValue = lambda: value
             con.extop_s(request)

@@ -10,12 +10,6 @@ import ldap
 from pando_server import Pando
 
 
-def ber(tag: int, *parts: bytes) -> bytes:
-    body = b"".join(parts)
-    assert len(body) < 0x80
-    return bytes((tag, len(body))) + body
-
-
 class Load(threading.Thread):
     """Does steps until the server is gone."""
 

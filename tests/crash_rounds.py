@@ -27,9 +27,10 @@ import ldap
 import membership
 from changelog_mirror import Mirror
 from crash_guesses import Guesser, check_guesses, plant_accounts
-from crash_load import Load, ber
+from crash_load import Load
 from ldap.controls import LDAPControl
 from ldap.extop import ExtendedRequest
+from ldap_wire import octets, sequence
 from pando_server import BASE, DIRECTORY_LDIF, Pando, until
 
 WRITERS = 6
@@ -95,7 +96,7 @@ class Transaction:
         self.con.modify_ext_s(dn, changes, serverctrls=self.controls)
 
     def end(self, commit=True):
-        value = ber(0x30, *([] if commit else [b"\x01\x01\x00"]), ber(0x04, self.identifier))
+        value = sequence(*([] if commit else [b"\x01\x01\x00"]), octets(self.identifier))
         request = ExtendedRequest(TXN_END, None)
         request.encodedRequestValue = lambda: value
         self.con.extop_s(request)

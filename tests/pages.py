@@ -23,7 +23,7 @@ def steps(page: Path) -> list[list]:
     for kind, text in BLOCK.findall(page.read_text()):
         if kind == "sh":
             found.append([text, None])
-        else:
+        elif found:
             found[-1][1] = text
     return found
 
@@ -39,7 +39,7 @@ def shape(text: str) -> list[str]:
 
 
 def run(page: Path, place: Path) -> None:
-    """Runs the commands of a page in a folder; the server that they start is stopped."""
+    """Runs the commands of a page in a folder; the servers that they start are stopped."""
     tools = place / "bin"
     tools.mkdir()
     (tools / "pando").symlink_to(binary())
@@ -66,8 +66,8 @@ def run(page: Path, place: Path) -> None:
             assert done.returncode == 0, f"{commands}\n{done.stdout}"
             assert shown is None or shape(done.stdout) == shape(shown), f"{commands}\n{done.stdout}"
     finally:
-        if (place / "try").exists():
-            subprocess.run([binary(), "stop", "--instance", str(place / "try")], capture_output=True)
+        for configuration in place.glob("*/pando.toml"):
+            subprocess.run([binary(), "stop", "--instance", str(configuration.parent)], capture_output=True)
 
 
 def check_links(page: Path) -> None:

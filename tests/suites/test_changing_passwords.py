@@ -1,30 +1,19 @@
-"""Passwords under a policy, with the clients that people have, and docs/changing-passwords.md."""
+"""Passwords under a policy, with the clients that people have."""
 
 import contextlib
 
 import ldap
-import pages
 import pytest
 from ldap.controls import LDAPControl, ResponseControl
 from ldap.controls.ppolicy import PasswordPolicyControl
 from ldap.extop import ExtendedRequest
-from pando_server import BASE, HERE
+from pando_server import BASE
 
-PAGE = HERE.parent / "docs" / "changing-passwords.md"
 PEOPLE = f"ou=People,{BASE}"
 USER = f"uid=user.3,{PEOPLE}"
 POLICY = f"cn=policy,{BASE}"
 STATE = "1.3.6.1.4.1.26027.1.6.1"
 USABILITY = "1.3.6.1.4.1.42.2.27.9.5.8"
-
-
-def test_the_commands_of_the_page(tmp_path):
-    assert len(pages.steps(PAGE)) > 4
-    pages.run(PAGE, tmp_path)
-
-
-def test_the_page_links_lead_somewhere():
-    pages.check_links(PAGE)
 
 
 @pytest.fixture
