@@ -4,6 +4,7 @@ import json
 import queue
 import socket
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import ldap
@@ -171,7 +172,8 @@ def test_users_who_do_not_log_in_are_told_once_that_their_password_will_expire(t
     root = told.connect()
     root.modify_s(BEN, [(ldap.MOD_REPLACE, "ds-pwp-account-disabled", b"true")])
     assert told.web.next() == ("account-disabled", BEN)
-    # From a second after the passwords were set, for five days.
+    # Warned from a second after the passwords were set, for five days: that second is to be over before the walk.
+    time.sleep(2)
     ages = ["--set=max-password-age:432000 s", "--set=password-expiration-warning-interval:431999 s"]
     told.tool("dsconfig", "set-password-policy-prop", "--policy-name", "Default Password Policy", *ages, "-n")
     when = "--set=password-expiration-warning-time:0000"

@@ -225,9 +225,7 @@ def test_servers_that_are_down_or_hang(fresh, remote):
         # It comes up: the policy finds it within seconds.
         data = fresh.dir / "late"
         data.mkdir()
-        forward = subprocess.Popen(
-            ["python3", "-c", FORWARD, str(port), address(remote).rpartition(":")[2]], stdin=subprocess.DEVNULL
-        )
+        forward = forwarding(port, remote)
         try:
             root.modify_s(ANN, [(ldap.MOD_REPLACE, *next((k, v[0].encode()) for k, v in pointer("Alone").items()))])
             until(lambda: code(fresh, ANN, THERE) == 0, 60)
@@ -249,12 +247,21 @@ def pump(one, other):
         pass
     other.close()
 listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("listening", flush=True)
 while True:
     here = listener.accept()[0]
     there = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
     threading.Thread(target=pump, args=(here, there), daemon=True).start()
     threading.Thread(target=pump, args=(there, here), daemon=True).start()
 """
+
+
+def forwarding(port, remote):
+    """A process that gives connections to `port` on to the server `remote`; it listens when this returns."""
+    command = ["python3", "-c", FORWARD, str(port), address(remote).rpartition(":")[2]]
+    forward = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert forward.stdout.readline() == b"listening\n"
+    return forward
 
 
 def test_a_server_that_hangs_holds_up_nobody_else(fresh):
@@ -288,7 +295,7 @@ def test_a_cached_password_spares_the_question_for_its_time(fresh, remote, tmp_p
     """Kept for an hour by the server's clock; dropped by a wrong password; no search shows it."""
     clock = SettableClock(tmp_path, int(time.time()))
     (port,) = free_ports(1)
-    forward = subprocess.Popen(["python3", "-c", FORWARD, str(port), address(remote).rpartition(":")[2]])
+    forward = forwarding(port, remote)
     try:
         fresh.configure(
             policy(

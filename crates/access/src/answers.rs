@@ -60,26 +60,12 @@ impl ReadRights for FixedAnswers {
         self.rights.of_type(self.which, right, attribute)
     }
 
-    fn of_entry(
-        &self,
-        facts: &Facts,
-        right: ReadRight,
-        _entry: &EntryView<'_>,
-        attribute: TypeIndex,
-    ) -> Result<bool, StoreError> {
-        Ok(self.of_type(facts, right, attribute) == Answer::Yes)
-    }
-
     fn of_unknown(&self, right: ReadRight) -> Answer {
         self.rights.of_unknown(self.which, right)
     }
 
     fn shows_entries(&self) -> Answer {
         self.rights.shows_entries(self.which)
-    }
-
-    fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
-        Ok(self.shows_entries() == Answer::Yes)
     }
 }
 

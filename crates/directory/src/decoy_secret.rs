@@ -25,7 +25,7 @@ impl DecoySecret {
 
     pub(crate) fn get(&self) -> &[u8] {
         let secret = self.secret.get_or_init(|| {
-            query::index_secret::load_or_make_secret(&self.file).unwrap_or_else(|_| {
+            query::instance_secret::load_or_make(&self.file).unwrap_or_else(|_| {
                 // Without the file the answers are others after each start, which tells little.
                 let mut random = Zeroizing::new([0; BYTES]);
                 let _ = getrandom::fill(random.as_mut());

@@ -4,11 +4,15 @@
 //! A file is on the disk when it was synced and the folder with its name was synced after it got that name; a new
 //! folder, when the folder above was. Each function returns when all of that is done. Knows files; not what is in them.
 
+mod stamp;
+
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+pub use stamp::FileStamp;
 
 /// Mode of folders whose maker says nothing else; the process's mask takes its part.
 const FOLDER_MODE: u32 = 0o777;

@@ -13,7 +13,8 @@ use store::index::{ConfiguredIndexes, IndexConfig, IndexConfigs, IndexError, Ind
 
 use crate::backend::Suffix;
 use crate::filter::IndexFilters;
-use crate::index_secret::{SecretError, load_or_make};
+use crate::index_secret::load_or_make;
+use crate::instance_secret::SecretError;
 
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +57,7 @@ pub enum ConfiguredError {
         error: IndexError,
     },
     /// The secret of confidential indexes cannot be read or made.
-    #[error(transparent)]
+    #[error("the secret of confidential indexes, {0}")]
     IndexSecret(#[from] SecretError),
 }
 

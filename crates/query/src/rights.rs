@@ -45,6 +45,7 @@ pub trait ReadRights {
     fn of_type(&self, facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer;
 
     /// What holds in one entry; asked where [`ReadRights::of_type`] says [`Answer::Ask`], of the type or a subtype.
+    /// Whoever never says that has nothing to add.
     ///
     /// # Errors
     /// When something cannot be read.
@@ -52,9 +53,11 @@ pub trait ReadRights {
         &self,
         facts: &Facts,
         right: ReadRight,
-        entry: &EntryView<'_>,
+        _entry: &EntryView<'_>,
         attribute: TypeIndex,
-    ) -> Result<bool, StoreError>;
+    ) -> Result<bool, StoreError> {
+        Ok(self.of_type(facts, right, attribute) == Answer::Yes)
+    }
 
     /// What holds for attributes that the schema does not know, in all entries.
     fn of_unknown(&self, right: ReadRight) -> Answer;
@@ -63,11 +66,14 @@ pub trait ReadRights {
     /// To the asker, others do not exist.
     fn shows_entries(&self) -> Answer;
 
-    /// Whether one entry shows; asked where [`ReadRights::shows_entries`] says [`Answer::Ask`].
+    /// Whether one entry shows; asked where [`ReadRights::shows_entries`] says [`Answer::Ask`]. Whoever never says that
+    /// has nothing to add.
     ///
     /// # Errors
     /// When something cannot be read.
-    fn shows(&self, facts: &Facts, entry: &EntryView<'_>) -> Result<bool, StoreError>;
+    fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
+        Ok(self.shows_entries() == Answer::Yes)
+    }
 }
 
 /// The server itself: everything is allowed.
@@ -79,26 +85,12 @@ impl ReadRights for Unrestricted {
         Answer::Yes
     }
 
-    fn of_entry(
-        &self,
-        _facts: &Facts,
-        _right: ReadRight,
-        _entry: &EntryView<'_>,
-        _attribute: TypeIndex,
-    ) -> Result<bool, StoreError> {
-        Ok(true)
-    }
-
     fn of_unknown(&self, _right: ReadRight) -> Answer {
         Answer::Yes
     }
 
     fn shows_entries(&self) -> Answer {
         Answer::Yes
-    }
-
-    fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
-        Ok(true)
     }
 }
 
@@ -111,26 +103,12 @@ impl ReadRights for Everything {
         if facts.is_hidden(attribute) { Answer::No } else { Answer::Yes }
     }
 
-    fn of_entry(
-        &self,
-        facts: &Facts,
-        _right: ReadRight,
-        _entry: &EntryView<'_>,
-        attribute: TypeIndex,
-    ) -> Result<bool, StoreError> {
-        Ok(!facts.is_hidden(attribute))
-    }
-
     fn of_unknown(&self, _right: ReadRight) -> Answer {
         Answer::Yes
     }
 
     fn shows_entries(&self) -> Answer {
         Answer::Yes
-    }
-
-    fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
-        Ok(true)
     }
 }
 
@@ -143,26 +121,12 @@ impl ReadRights for NoRights {
         Answer::No
     }
 
-    fn of_entry(
-        &self,
-        _facts: &Facts,
-        _right: ReadRight,
-        _entry: &EntryView<'_>,
-        _attribute: TypeIndex,
-    ) -> Result<bool, StoreError> {
-        Ok(false)
-    }
-
     fn of_unknown(&self, _right: ReadRight) -> Answer {
         Answer::No
     }
 
     fn shows_entries(&self) -> Answer {
         Answer::No
-    }
-
-    fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
-        Ok(false)
     }
 }
 
@@ -234,26 +198,12 @@ pub(crate) mod tests {
             if facts.is_secret(attribute) { Answer::No } else { Answer::Yes }
         }
 
-        fn of_entry(
-            &self,
-            facts: &Facts,
-            _right: ReadRight,
-            _entry: &EntryView<'_>,
-            attribute: TypeIndex,
-        ) -> Result<bool, StoreError> {
-            Ok(!facts.is_secret(attribute))
-        }
-
         fn of_unknown(&self, _right: ReadRight) -> Answer {
             Answer::No
         }
 
         fn shows_entries(&self) -> Answer {
             Answer::Yes
-        }
-
-        fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
-            Ok(true)
         }
     }
 
@@ -287,10 +237,6 @@ pub(crate) mod tests {
 
         fn shows_entries(&self) -> Answer {
             Answer::Yes
-        }
-
-        fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
-            Ok(true)
         }
     }
 }

@@ -38,6 +38,7 @@ pub mod proxy;
 pub mod secret_file;
 pub mod signals;
 pub mod spill;
+pub mod stoppable;
 pub mod sys;
 pub mod tls;
 pub mod tls_error;

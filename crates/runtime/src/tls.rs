@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
+use durable::FileStamp;
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs;
@@ -174,16 +175,8 @@ fn expires_at(certificate: &[u8]) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
-/// What tells two versions of a file apart. Size is included because clocks of file systems are coarse.
-type FileStamp = (SystemTime, u64, u64);
-
 fn stamps(settings: &TlsSettings) -> Vec<Option<FileStamp>> {
-    use std::os::unix::fs::MetadataExt;
-    let stamp = |path: &Path| {
-        let meta = std::fs::metadata(path).ok()?;
-        Some((meta.modified().ok()?, meta.len(), meta.ino()))
-    };
-    settings.paths().map(stamp).collect()
+    settings.paths().map(FileStamp::of).collect()
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
+use durable::FileStamp;
 use sasl::jwt::KeySet;
 
 /// Largest file that is read.
@@ -12,10 +12,8 @@ const BYTES_MAX: u64 = 4 << 20;
 /// See the module.
 pub(crate) struct KeyFile {
     path: PathBuf,
-    read: Mutex<(Option<Stamp>, Arc<KeySet>)>,
+    read: Mutex<(Option<FileStamp>, Arc<KeySet>)>,
 }
-
-type Stamp = (SystemTime, u64);
 
 impl KeyFile {
     /// Reads the file.
@@ -23,13 +21,13 @@ impl KeyFile {
     /// # Errors
     /// Why it cannot be used.
     pub(crate) fn open(path: &Path) -> Result<KeyFile, String> {
-        let (stamp, keys) = (stamp(path), Arc::new(read(path)?));
+        let (stamp, keys) = (FileStamp::of(path), Arc::new(read(path)?));
         Ok(KeyFile { path: path.to_owned(), read: Mutex::new((stamp, keys)) })
     }
 
     /// The keys. A changed file that cannot be used leaves those that were read before.
     pub(crate) fn keys(&self) -> Arc<KeySet> {
-        let now = stamp(&self.path);
+        let now = FileStamp::of(&self.path);
         let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if known.0 != now {
             known.0 = now;
@@ -39,11 +37,6 @@ impl KeyFile {
         }
         Arc::clone(&known.1)
     }
-}
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let meta = std::fs::metadata(path).ok()?;
-    Some((meta.modified().ok()?, meta.len()))
 }
 
 fn read(path: &Path) -> Result<KeySet, String> {

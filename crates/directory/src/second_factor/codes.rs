@@ -8,7 +8,7 @@ use std::time::Instant;
 use accounts::Moment;
 use accounts::second_factor::{Algorithm, SealError, SealKey, TokenKey, Tokens, Window, one_time_code};
 use query::entry_place::EntryPlace;
-use query::index_secret::SecretError;
+use query::instance_secret::SecretError;
 use query::notices::{NoticeKind, Notices};
 
 use super::key_file::KeyFile;

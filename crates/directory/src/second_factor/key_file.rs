@@ -5,22 +5,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use accounts::second_factor::SealKey;
 use arc_swap::ArcSwapOption;
-use query::index_secret::{SecretError, load_or_make_secret};
+use durable::FileStamp;
+use query::instance_secret::{SecretError, load_or_make};
 
 /// See the module.
 pub(crate) struct KeyFile {
     path: PathBuf,
     key: ArcSwapOption<SealKey>,
     /// The file that was read.
-    stamp: Mutex<Option<Stamp>>,
+    stamp: Mutex<Option<FileStamp>>,
 }
-
-/// Tells files apart.
-type Stamp = (SystemTime, u64);
 
 impl KeyFile {
     /// Reads the file if it is there.
@@ -47,7 +44,7 @@ impl KeyFile {
     /// Reads the file again if it is another one, or is back. Whether there is another key now.
     pub(crate) fn look_again(&self) -> bool {
         let mut known = self.stamp.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = stamp(&self.path);
+        let now = FileStamp::of(&self.path);
         if *known == now {
             return false;
         }
@@ -66,19 +63,14 @@ impl KeyFile {
         }
         let mut known = self.stamp.lock().unwrap_or_else(PoisonError::into_inner);
         let key = Arc::new(read_or_make(&self.path)?);
-        *known = stamp(&self.path);
+        *known = FileStamp::of(&self.path);
         self.key.store(Some(Arc::clone(&key)));
         Ok(key)
     }
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
-    let meta = std::fs::metadata(path).ok()?;
-    Some((meta.modified().ok()?, meta.len()))
-}
-
 fn read_or_make(path: &Path) -> Result<SealKey, SecretError> {
-    let secret = load_or_make_secret(path)?;
+    let secret = load_or_make(path)?;
     SealKey::new(&secret).map_err(|error| SecretError::new(path, error.to_string()))
 }
 

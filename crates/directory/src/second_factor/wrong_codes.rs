@@ -28,7 +28,7 @@ pub(crate) enum Allowed {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct WrongCodes(Mutex<HashMap<(usize, u64), Tried>>);
+pub(crate) struct WrongCodes(Mutex<HashMap<EntryPlace, Tried>>);
 
 #[derive(Debug)]
 struct Tried {
@@ -41,14 +41,13 @@ impl WrongCodes {
     pub(crate) fn count(&self, place: EntryPlace, now: Instant) -> Allowed {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = |tried: &Tried| now.duration_since(tried.since) >= SPAN;
-        let key = (place.backend.0, place.id.0);
-        if all.len() >= ACCOUNTS_MAX && !all.contains_key(&key) {
+        if all.len() >= ACCOUNTS_MAX && !all.contains_key(&place) {
             all.retain(|_, tried| !is_over(tried));
             if all.len() >= ACCOUNTS_MAX {
                 return Allowed::No;
             }
         }
-        let tried = all.entry(key).or_insert(Tried { count: 0, since: now });
+        let tried = all.entry(place).or_insert(Tried { count: 0, since: now });
         if is_over(tried) {
             *tried = Tried { count: 0, since: now };
         }
@@ -62,7 +61,7 @@ impl WrongCodes {
 
     /// A code was right: those before it are forgotten.
     pub(crate) fn forget(&self, place: EntryPlace) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&(place.backend.0, place.id.0));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&place);
     }
 }
 

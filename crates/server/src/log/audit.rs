@@ -8,8 +8,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use change::audit::{AuditFormat, CHANGE_NUMBER};
@@ -18,6 +16,7 @@ use directory::Directory;
 use runtime::log::error::ErrorLog;
 use runtime::log::file::{Durability, LogFile, LogFileSettings};
 use runtime::log::message::MessageKind;
+use runtime::stoppable::{Stop, Stoppable};
 
 use super::audit_position::{self, AFTER, UNSYNCED_BYTES_MAX};
 use crate::messages;
@@ -43,8 +42,7 @@ pub struct AuditLogSettings {
 /// The running thread. Dropping it writes what there is and joins.
 #[derive(Debug)]
 pub(crate) struct AuditLog {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _thread: Stoppable,
 }
 
 impl AuditLog {
@@ -53,21 +51,8 @@ impl AuditLog {
     /// # Errors
     /// When the file cannot be opened or read, or no thread can be started.
     pub(crate) fn start(settings: AuditLogSettings, directory: Arc<Directory>, errors: ErrorLog) -> io::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
         let mut writer = AuditWriter::open(settings, directory, errors)?;
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::Builder::new().name("audit".into()).spawn(move || writer.run(&stopped))?;
-        Ok(Self { stop, thread: Some(thread) })
-    }
-}
-
-impl Drop for AuditLog {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
-        if let Some(thread) = self.thread.take() {
-            // A panic was reported by the panic hook.
-            let _ = thread.join();
-        }
+        Ok(Self { _thread: Stoppable::start("audit", move |stop| writer.run(stop))? })
     }
 }
 
@@ -114,10 +99,10 @@ impl AuditWriter {
         Ok(this)
     }
 
-    fn run(&mut self, stop: &AtomicBool) {
+    fn run(&mut self, stop: &Stop) {
         loop {
             // Asked before reading: what was settled before the stop is read then.
-            let is_last = stop.load(Ordering::SeqCst);
+            let is_last = stop.is_said();
             match self.catch_up(stop) {
                 Ok(()) => self.is_failing = false,
                 Err(error) => self.failed(&error, stop),
@@ -130,7 +115,7 @@ impl AuditWriter {
     }
 
     /// Writes everything that there is by now.
-    fn catch_up(&mut self, stop: &AtomicBool) -> io::Result<()> {
+    fn catch_up(&mut self, stop: &Stop) -> io::Result<()> {
         let directory = Arc::clone(&self.directory);
         let history = directory.history();
         self.check()?;
@@ -156,7 +141,7 @@ impl AuditWriter {
                     self.position = self.position.max(last);
                     return Ok(());
                 }
-                Err(HistoryError::Purged { .. }) if !stop.load(Ordering::SeqCst) => reader = self.reader(history)?,
+                Err(HistoryError::Purged { .. }) if !stop.is_said() => reader = self.reader(history)?,
                 Err(HistoryError::Damaged { number }) => {
                     self.say(messages::AUDIT_UNREADABLE, &format!("Change {number} is damaged and cannot be shown"))?;
                     self.position = number;
@@ -206,17 +191,14 @@ impl AuditWriter {
     }
 
     /// Says once what is wrong; then finds out from the file what of the last records got into it.
-    fn failed(&mut self, error: &io::Error, stop: &AtomicBool) {
+    fn failed(&mut self, error: &io::Error, stop: &Stop) {
         if !self.is_failing {
             self.is_failing = true;
             let path = self.file.path().display();
             let message = format_args!("Audit log {path}: {error}; it is tried again, and goes on where it ended");
             self.errors.report(messages::AUDIT_FAILING, message);
         }
-        let until = Instant::now() + FAILURE_PAUSE;
-        while Instant::now() < until && !stop.load(Ordering::SeqCst) {
-            std::thread::sleep(WAIT);
-        }
+        let _ = stop.wait(FAILURE_PAUSE);
         let found = audit_position::find(&self.settings.file.path);
         if let (Ok(found), Ok(file)) = (found, LogFile::open(self.settings.file.clone(), SystemTime::now())) {
             self.position = found.unwrap_or(self.position);

@@ -4,20 +4,19 @@
 //! It walks over the entries at a tenth of a processor's time at most. Entries say who was told, so a walk that a stop
 //! of the server cut short, or two in one day, tell nobody twice.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use accounts::AccountEventKind;
 use directory::{Directory, WalkPlace};
 use jiff::civil::Date;
+use runtime::stoppable::{Stop, Stoppable};
 
 use super::Notifications;
 use crate::messages;
 
-/// Longest sleep between two looks at whether to stop.
-const WAIT: Duration = Duration::from_millis(200);
+/// Between two looks at the clock.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Shortest rest after a slice.
 const REST_MIN: Duration = Duration::from_millis(5);
@@ -27,8 +26,7 @@ const REST_FACTOR: u32 = 9;
 
 /// The running thread. Dropping it joins.
 pub(crate) struct ExpiryWarnings {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _thread: Stoppable,
 }
 
 impl ExpiryWarnings {
@@ -37,29 +35,16 @@ impl ExpiryWarnings {
     /// # Errors
     /// When no thread can be started.
     pub(crate) fn start(directory: &Arc<Directory>, tells: Arc<Notifications>) -> std::io::Result<ExpiryWarnings> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, directory) = (Arc::clone(&stop), Arc::downgrade(directory));
-        let thread = std::thread::Builder::new()
-            .name("expiry warnings".to_owned())
-            .spawn(move || watch(&directory, &tells, &stopped))?;
-        Ok(ExpiryWarnings { stop, thread: Some(thread) })
-    }
-}
-
-impl Drop for ExpiryWarnings {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
-        if let Some(thread) = self.thread.take() {
-            // A panic was reported by the panic hook.
-            let _ = thread.join();
-        }
+        let directory = Arc::downgrade(directory);
+        let thread = Stoppable::start("expiry warnings", move |stop| watch(&directory, &tells, stop))?;
+        Ok(ExpiryWarnings { _thread: thread })
     }
 }
 
 /// What is due on a day is done when its time has come, also when no server ran at that time.
-fn watch(directory: &Weak<Directory>, tells: &Notifications, stop: &AtomicBool) {
+fn watch(directory: &Weak<Directory>, tells: &Notifications, stop: &Stop) {
     let mut done_on: Option<Date> = None;
-    while !stop.load(Ordering::SeqCst) {
+    while !stop.is_said() {
         let now = jiff::Zoned::now().datetime();
         if let Some((hour, minute)) = tells.expiry_warning_time()
             && done_on != Some(now.date())
@@ -68,7 +53,7 @@ fn watch(directory: &Weak<Directory>, tells: &Notifications, stop: &AtomicBool) 
             done_on = Some(now.date());
             walk(directory, tells, stop);
         }
-        std::thread::sleep(WAIT);
+        let _ = stop.wait(LOOK);
     }
 }
 
@@ -77,9 +62,9 @@ fn minutes(hour: u8, minute: u8) -> u32 {
     u32::from(hour) * 60 + u32::from(minute)
 }
 
-fn walk(directory: &Weak<Directory>, tells: &Notifications, stop: &AtomicBool) {
+fn walk(directory: &Weak<Directory>, tells: &Notifications, stop: &Stop) {
     let (mut place, mut warned) = (Some(WalkPlace::START), 0);
-    while let Some(from) = place.filter(|_| !stop.load(Ordering::SeqCst)) {
+    while let Some(from) = place.filter(|_| !stop.is_said()) {
         let Some(directory) = directory.upgrade() else { return };
         let begun = Instant::now();
         let is_told = |policy: &accounts::PasswordPolicy| {
@@ -98,10 +83,7 @@ fn walk(directory: &Weak<Directory>, tells: &Notifications, stop: &AtomicBool) {
         }
         drop(directory);
         let rest = (begun.elapsed() * REST_FACTOR).max(REST_MIN);
-        let until = Instant::now() + rest;
-        while !stop.load(Ordering::SeqCst) && Instant::now() < until {
-            std::thread::sleep(until.saturating_duration_since(Instant::now()).min(WAIT));
-        }
+        let _ = stop.wait(rest);
     }
     let text = format_args!("The passwords of {warned} accounts will expire soon, which their users are told now");
     tells.errors.report(messages::EXPIRY_WARNINGS, text);

@@ -2,14 +2,13 @@
 //!
 //! It begins at the end: what happened while no server ran is not told.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use accounts::{AccountEvent, Moment};
 use change::history::{Change, HistoryError};
 use directory::Directory;
+use runtime::stoppable::{Stop, Stoppable};
 
 use super::Notifications;
 use super::changes::{is_about_account, said};
@@ -19,8 +18,7 @@ const WAIT: Duration = Duration::from_millis(200);
 
 /// The running thread. Dropping it joins.
 pub(crate) struct Follower {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _thread: Stoppable,
 }
 
 impl Follower {
@@ -29,28 +27,15 @@ impl Follower {
     /// # Errors
     /// When no thread can be started.
     pub(crate) fn start(directory: &Arc<Directory>, tells: Arc<Notifications>) -> std::io::Result<Follower> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, directory) = (Arc::clone(&stop), Arc::downgrade(directory));
-        let thread = std::thread::Builder::new()
-            .name("account changes".to_owned())
-            .spawn(move || follow(&directory, &tells, &stopped))?;
-        Ok(Follower { stop, thread: Some(thread) })
+        let directory = Arc::downgrade(directory);
+        let thread = Stoppable::start("account changes", move |stop| follow(&directory, &tells, stop))?;
+        Ok(Follower { _thread: thread })
     }
 }
 
-impl Drop for Follower {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
-        if let Some(thread) = self.thread.take() {
-            // A panic was reported by the panic hook.
-            let _ = thread.join();
-        }
-    }
-}
-
-fn follow(directory: &Weak<Directory>, tells: &Notifications, stop: &AtomicBool) {
+fn follow(directory: &Weak<Directory>, tells: &Notifications, stop: &Stop) {
     let Some(mut position) = directory.upgrade().map(|directory| directory.history().bounds().last) else { return };
-    while !stop.load(Ordering::SeqCst) {
+    while !stop.is_said() {
         let Some(directory) = directory.upgrade() else { return };
         let last = directory.history().bounds().last;
         if last < position {

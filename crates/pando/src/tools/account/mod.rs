@@ -1,5 +1,6 @@
 //! `account`: what the server knows of a user's account, in words, and what an administrator does about it.
 
+mod about_one;
 mod otp;
 mod show;
 pub mod state;
@@ -10,12 +11,10 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use ldap::password_policy_state::{StateItem, StateOperation};
 
+use self::about_one::AboutOne;
 use self::state::State;
-use crate::client::Client;
 use crate::failure::Outcome;
-use crate::instance;
 use crate::output::outln;
-use crate::server_options::ServerOptions;
 
 /// Exit status when a question could not be answered: 1 is an answer.
 const FAILURE_STATUS: u8 = 2;
@@ -42,15 +41,6 @@ enum Command {
     Enable(AboutOne),
     /// Manage the one-time codes that are shown after the password
     Otp(otp::Options),
-}
-
-#[derive(Debug, Args)]
-struct AboutOne {
-    /// The account's name
-    #[arg(value_name = "DN")]
-    dn: String,
-    #[command(flatten)]
-    server: ServerOptions,
 }
 
 impl Options {
@@ -80,12 +70,8 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     done.map_err(|failure| failure.with_status(FAILURE_STATUS))
 }
 
-fn connect(directory: &Path, about: &AboutOne) -> Result<Client, crate::failure::Failure> {
-    Client::connect(&instance::open(directory)?, &about.server)
-}
-
 fn show_one(directory: &Path, about: &AboutOne) -> Outcome {
-    let mut client = connect(directory, about)?;
+    let mut client = about.connect(directory)?;
     let state = State::ask(&mut client, &about.dn, Vec::new())?;
     let tokens = otp::tokens_of(&mut client, &about.dn)?;
     let account = show::describe(&about.dn, &state, &jiff::Zoned::now());
@@ -95,7 +81,7 @@ fn show_one(directory: &Path, about: &AboutOne) -> Outcome {
 }
 
 fn change(directory: &Path, about: &AboutOne, operations: Vec<StateOperation>, done: &str) -> Outcome {
-    State::ask(&mut connect(directory, about)?, &about.dn, operations)?;
+    State::ask(&mut about.connect(directory)?, &about.dn, operations)?;
     outln!("The account {} is {done}.", about.dn);
     Ok(ExitCode::SUCCESS)
 }

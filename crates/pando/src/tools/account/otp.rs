@@ -11,10 +11,10 @@ use zeroize::Zeroizing;
 
 use crate::client::{self, Client};
 use crate::failure::{Context, Failure, Outcome};
-use crate::instance;
 use crate::output::outln;
 use crate::password_file::first_line;
-use crate::server_options::ServerOptions;
+
+use super::about_one::AboutOne;
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -32,15 +32,6 @@ enum Command {
     Remove(Remove),
     /// Say which tokens there are
     Show(AboutOne),
-}
-
-#[derive(Debug, Args)]
-struct AboutOne {
-    /// The account's name
-    #[arg(value_name = "DN")]
-    dn: String,
-    #[command(flatten)]
-    server: ServerOptions,
 }
 
 #[derive(Debug, Args)]
@@ -106,20 +97,20 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         Command::Confirm(confirm) => {
             let Confirm { about, code, name } = confirm;
             let action = FactorAction::Confirm { name: name.clone(), code: Zeroizing::new(code.clone()) };
-            ask(&mut connect(directory, about)?, &about.dn, action)?;
+            ask(&mut about.connect(directory)?, &about.dn, action)?;
             outln!("Binds of {} are asked for a code of the token \"{name}\" after the password now.", about.dn);
         }
         Command::Remove(remove) => {
             let Remove { about, name, .. } = remove;
             let action = FactorAction::Remove { name: name.clone().unwrap_or_default() };
-            ask(&mut connect(directory, about)?, &about.dn, action)?;
+            ask(&mut about.connect(directory)?, &about.dn, action)?;
             match name {
                 Some(name) => outln!("The token \"{name}\" of {} is removed.", about.dn),
                 None => outln!("All tokens of {} are removed.", about.dn),
             }
         }
         Command::Show(about) => {
-            let tokens = tokens_of(&mut connect(directory, about)?, &about.dn)?;
+            let tokens = tokens_of(&mut about.connect(directory)?, &about.dn)?;
             if tokens.is_empty() {
                 outln!("{} has no token: its binds take the password alone.", about.dn);
             }
@@ -153,7 +144,7 @@ fn run_enrol(directory: &Path, enrol: &Enrol) -> Result<(), Failure> {
         secret,
     };
     let about = &enrol.about;
-    let answer = ask(&mut connect(directory, about)?, &about.dn, FactorAction::Enrol(new))?;
+    let answer = ask(&mut about.connect(directory)?, &about.dn, FactorAction::Enrol(new))?;
     let uri = answer.uri.unwrap_or_default();
     outln!("The token \"{}\" of {} is made. For the authenticator, shown this once:", enrol.name, about.dn);
     outln!("");
@@ -184,10 +175,6 @@ pub fn tokens_of(client: &mut Client, dn: &str) -> Result<Vec<KnownToken>, Failu
 pub fn described(token: &KnownToken) -> String {
     let state = if token.is_active { "in use" } else { "not confirmed" };
     format!("{} ({}, {} digits, {state})", token.name, token.kind, token.digits)
-}
-
-fn connect(directory: &Path, about: &AboutOne) -> Result<Client, Failure> {
-    Client::connect(&instance::open(directory)?, &about.server)
 }
 
 fn ask(client: &mut Client, dn: &str, action: FactorAction) -> Result<SecondFactorAnswer, Failure> {
