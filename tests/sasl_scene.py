@@ -10,6 +10,7 @@ import ssl
 import subprocess
 
 import ldap3
+from certificates import make_certificate, make_issuer, revoke
 from pando_server import BASE, Pando
 
 HASHES = {"SCRAM-SHA-1": "sha1", "SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
@@ -32,45 +33,17 @@ def person(uid: str, *lines: str) -> str:
     return "\n".join([*entry, f"cn: {uid.title()} Example", "sn: Example", f"mail: {uid}@example.com", *lines]) + "\n\n"
 
 
-def openssl(folder, *args: str) -> str:
-    done = subprocess.run(["openssl", *args], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def make_issuer(folder, name: str) -> None:
-    openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", f"/CN={name}",
-            "-keyout", f"{name}.key", "-out", f"{name}.crt")  # fmt: skip
-
-
-def make_client(folder, name: str, issuer: str, subject: str, serial: int) -> None:
-    openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-subj", subject, "-keyout", f"{name}.key",
-            "-out", f"{name}.csr")  # fmt: skip
-    (folder / "v3.cnf").write_text("keyUsage = digitalSignature\n")
-    v3 = [] if name == "old" else ["-extfile", "v3.cnf"]
-    openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", f"{issuer}.crt", "-CAkey", f"{issuer}.key",
-            "-set_serial", str(serial), "-days", "30", "-out", f"{name}.crt", *v3)  # fmt: skip
-
-
-def revoke(folder, issuer: str, serial: int) -> None:
-    (folder / "index.txt").write_text(f"R\t400101000000Z\t260101000000Z\t{serial:02X}\tunknown\t/CN=x\n")
-    (folder / "number").write_text("01\n")
-    (folder / "ca.cnf").write_text(
-        "[ca]\ndefault_ca = d\n[d]\ndatabase = index.txt\ndefault_md = sha256\ndefault_crl_days = 30\n"
-        "crlnumber = number\ncrl_extensions = e\n[e]\nauthorityKeyIdentifier = keyid\n"
-    )
-    openssl(folder, "ca", "-config", "ca.cnf", "-gencrl", "-keyfile", f"{issuer}.key", "-cert", f"{issuer}.crt",
-            "-out", "list.pem")  # fmt: skip
+USAGE = "keyUsage = digitalSignature\n"
 
 
 def make_certificates(folder):
     for issuer in ("issuer", "stranger"):
         make_issuer(folder, issuer)
-    make_client(folder, "ann", "issuer", "/DC=com/DC=example/UID=ann", 5)
-    make_client(folder, "mail", "issuer", "/O=Example/emailAddress=ben@example.com/CN=Ben Example", 6)
-    make_client(folder, "revoked", "issuer", "/DC=com/DC=example/UID=ben", 7)
-    make_client(folder, "foreign", "stranger", "/DC=com/DC=example/UID=ann", 8)
-    make_client(folder, "old", "issuer", "/DC=com/DC=example/UID=ann", 9)
+    make_certificate(folder, "ann", "issuer", "/DC=com/DC=example/UID=ann", 5, USAGE)
+    make_certificate(folder, "mail", "issuer", "/O=Example/emailAddress=ben@example.com/CN=Ben Example", 6, USAGE)
+    make_certificate(folder, "revoked", "issuer", "/DC=com/DC=example/UID=ben", 7, USAGE)
+    make_certificate(folder, "foreign", "stranger", "/DC=com/DC=example/UID=ann", 8, USAGE)
+    make_certificate(folder, "old", "issuer", "/DC=com/DC=example/UID=ann", 9, None)
     revoke(folder, "issuer", 7)
     return folder
 

@@ -44,9 +44,10 @@ def slapd_url(
     base: str = BASE,
     data: Path = DIRECTORY_LDIF,
     variables: dict[str, str] | None = None,
+    listeners: tuple[str, ...] = (),
 ):
     """The URL of a running slapd; the texts are further lines of its configuration: for the database, for the server,
-    modules. The server runs with the further variables of the environment."""
+    modules. The server runs with the further variables of the environment, and listens at the further URLs."""
     if not shutil.which("slapd"):
         pytest.skip("slapd is not installed")
     (directory / "db").mkdir()
@@ -70,7 +71,8 @@ def slapd_url(
     subprocess.run(["slapadd", "-q", "-f", conf, "-b", base, "-l", entries], check=True)
     (port,) = free_ports(1)
     url = f"ldap://127.0.0.1:{port}"
-    process = subprocess.Popen(["slapd", "-d", "0", "-f", conf, "-h", url], env={**os.environ, **(variables or {})})
+    command = ["slapd", "-d", "0", "-f", conf, "-h", " ".join([url, *listeners])]
+    process = subprocess.Popen(command, env={**os.environ, **(variables or {})})
     try:
         until(lambda: is_listening(url))
         yield url

@@ -56,7 +56,7 @@ pub use instance::Instance;
 pub use mask::AddressMask;
 pub use notification::{MailHandler, MailServer, NotificationHandler, NotificationWay, WebhookHandler};
 pub use object::{Object, Setting};
-pub use pass_through::{PassThroughServers, RemoteTls, SaslauthdConfig, SearchBind, SecretSource};
+pub use pass_through::{PassThroughServers, RemoteTls, SaslauthdConfig, SearchBind, SecretSource, TlsBegins};
 pub use password_policy::PasswordValidator;
 pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
 pub use privileges::PRIVILEGES;

@@ -32,7 +32,7 @@ pub struct PassThroughServers {
     pub source: Option<IpAddr>,
     /// `connection-timeout`
     pub timeout: Duration,
-    /// `use-ssl` and what belongs to it.
+    /// `use-ssl` or `use-start-tls`, and what belongs to them.
     pub tls: Option<RemoteTls>,
     /// `mapped-search-bind-…`; none: searches are anonymous.
     pub search_bind: Option<SearchBind>,
@@ -45,6 +45,8 @@ pub struct PassThroughServers {
 /// TLS on connections to other servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteTls {
+    /// `use-ssl` or `use-start-tls`
+    pub begins: TlsBegins,
     /// Certificates of the issuers that are trusted; none: those of the machine.
     pub trusted: Option<Vec<PathBuf>>,
     /// Certificate revocation lists.
@@ -55,6 +57,15 @@ pub struct RemoteTls {
     pub tls13: bool,
     /// `ssl-cipher-suite`; empty is all.
     pub cipher_suites: Vec<String>,
+}
+
+/// When a connection becomes one with TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsBegins {
+    /// With its first octet.
+    AtOnce,
+    /// After the StartTLS operation.
+    AfterStartTls,
 }
 
 /// As whom accounts are looked for.
@@ -92,6 +103,9 @@ const PASSWORDS: [&str; 3] = [
     "mapped-search-bind-password-environment-variable",
     "mapped-search-bind-password-file",
 ];
+
+/// What says something of TLS only.
+const TLS_ONLY: [&str; 3] = ["trust-manager-provider", "ssl-protocol", "ssl-cipher-suite"];
 
 const JUDGED: [(&str, Judge); 3] = [
     ("primary-remote-ldap-server", is_server),
@@ -139,6 +153,16 @@ pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
             }
             _ => {}
         }
+        match (says("use-ssl") == "true", says("use-start-tls") == "true") {
+            (true, true) => fault(object.offset_of("use-start-tls"), "has use-ssl and use-start-tls: set one of them"),
+            (false, false) => {
+                for name in TLS_ONLY.into_iter().filter(|name| is_set(name)) {
+                    let text = format!("has {name}, but no TLS: set use-ssl or use-start-tls to true, or remove it");
+                    fault(object.offset_of(name), &text);
+                }
+            }
+            _ => {}
+        }
         if matches!(Scheme::from_name(&says("cached-password-storage-scheme")), Some(Scheme::Clear | Scheme::Base64)) {
             let text = "would keep passwords of another directory as they are: choose a scheme that hashes";
             fault(object.offset_of("cached-password-storage-scheme"), text);
@@ -180,7 +204,7 @@ pub(crate) fn servers(objects: &[Object], instance: &Path, dn_of: fn(&str) -> St
             secondary: servers(&get, "secondary-remote-ldap-server"),
             source: get.addresses("source-address").pop(),
             timeout: get.duration("connection-timeout"),
-            tls: get.boolean("use-ssl").then(|| tls(&get, objects)),
+            tls: tls_begins(&get).map(|begins| tls(&get, objects, begins)),
             search_bind: search_bind(&get),
             keep_alive: get.boolean("use-tcp-keep-alive"),
             no_delay: get.boolean("use-tcp-no-delay"),
@@ -189,7 +213,15 @@ pub(crate) fn servers(objects: &[Object], instance: &Path, dn_of: fn(&str) -> St
     policies(objects).map(one).collect()
 }
 
-fn tls(get: &Get<'_>, objects: &[Object]) -> RemoteTls {
+fn tls_begins(get: &Get<'_>) -> Option<TlsBegins> {
+    match (get.boolean("use-ssl"), get.boolean("use-start-tls")) {
+        (true, _) => Some(TlsBegins::AtOnce),
+        (false, true) => Some(TlsBegins::AfterStartTls),
+        (false, false) => None,
+    }
+}
+
+fn tls(get: &Get<'_>, objects: &[Object], begins: TlsBegins) -> RemoteTls {
     let name = get.text("trust-manager-provider");
     let provider = objects.iter().find(|it| it.class.name == "trust-manager-provider" && it.name == name);
     let paths = |name: &str| -> Option<Vec<PathBuf>> {
@@ -197,6 +229,7 @@ fn tls(get: &Get<'_>, objects: &[Object]) -> RemoteTls {
     };
     let versions = get.texts("ssl-protocol");
     RemoteTls {
+        begins,
         trusted: paths("trust-store-file"),
         revoked: paths("revocation-list-file").unwrap_or_default(),
         tls12: versions.iter().any(|version| version == "TLSv1.2"),

@@ -196,7 +196,7 @@ const SEARCH_DN: &[(&str, &str)] = &[
 fn companions(variant: &Variant, property: &Property) -> &'static [(&'static str, &'static str)] {
     match (variant.type_name, property.name) {
         ("ldap-pass-through", "ssl-protocol" | "ssl-cipher-suite" | "trust-manager-provider") => &[("use-ssl", "true")],
-        ("ldap-pass-through", "use-ssl") => &[],
+        ("ldap-pass-through", "use-ssl" | "use-start-tls") => &[],
         ("ldap-pass-through", "mapped-attribute") => &[("mapping-policy", "mapped-bind")],
         ("ldap-pass-through", "mapping-policy") => &[("mapped-attribute", "uid"), ("mapped-search-base-dn", "dc=a")],
         ("ldap-pass-through", "mapped-search-base-dn") => {

@@ -76,7 +76,7 @@ impl Stream {
         while session.is_handshaking() {
             set_timeouts(&stream, until.left()?)?;
             session.complete_io(&mut stream).map_err(|error| match until.failure(error) {
-                OutboundError::Io(error) => tls(error.to_string()),
+                OutboundError::Io(error) => tls(problem(&error, server)),
                 other => other,
             })?;
         }
@@ -124,6 +124,29 @@ impl Stream {
 fn set_timeouts(stream: &TcpStream, left: Duration) -> Result<(), OutboundError> {
     let limited = stream.set_read_timeout(Some(left)).and_then(|()| stream.set_write_timeout(Some(left)));
     limited.map_err(OutboundError::Io)
+}
+
+/// Why a handshake failed: what to do where it is for the own side to do.
+fn problem(error: &io::Error, server: &Server) -> String {
+    use rustls::CertificateError::{NotValidForName, NotValidForNameContext, Revoked, UnknownIssuer};
+    let refused = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let Some(rustls::Error::InvalidCertificate(refused)) = refused else { return error.to_string() };
+    match refused {
+        UnknownIssuer => {
+            let hint = "trust its issuer, by its certificate in a PEM file, if the server is the right one";
+            format!("nobody who is trusted has signed the server's certificate: {hint}")
+        }
+        NotValidForName => format!("the server's certificate is not for {}", server.host),
+        NotValidForNameContext { presented, .. } => {
+            // They are shown as `DnsName("ldap1")`.
+            let name =
+                |shown: &String| shown.split(['(', ')', '"']).filter(|it| !it.is_empty()).nth(1).map(str::to_owned);
+            let names: Vec<String> = presented.iter().filter_map(name).collect();
+            format!("the server's certificate is not for {}; names in it: {}", server.host, names.join(", "))
+        }
+        Revoked => "the server's certificate is revoked".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 fn connect(address: SocketAddr, settings: &Settings, left: Duration) -> io::Result<TcpStream> {

@@ -47,6 +47,13 @@ pub(super) const LDAP_PASS_THROUGH: Variant = Variant {
         .default(&["3 s"]),
         server("use-ssl", "PassThroughServers.tls", Syntax::Boolean, "Connections begin with TLS.").default(&["false"]),
         server(
+            "use-start-tls",
+            "RemoteTls.begins",
+            Syntax::Boolean,
+            "Connections switch to TLS with StartTLS before anything else is sent; not together with use-ssl.",
+        )
+        .default(&["false"]),
+        server(
             "trust-manager-provider",
             "RemoteTls.trusted",
             Syntax::Reference("trust-manager-provider"),

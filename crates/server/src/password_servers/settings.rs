@@ -1,6 +1,6 @@
 //! From the configuration to how other servers are connected to: passwords and certificates are read here.
 
-use config::{PassThroughServers, RemoteTls, SecretSource};
+use config::{PassThroughServers, RemoteTls, SecretSource, TlsBegins};
 use outbound::{Credentials, PoolSettings, Security, Settings, TlsRules, Trust};
 use runtime::client_certificates::revocation_lists;
 use runtime::secret_file;
@@ -44,7 +44,11 @@ fn security(tls: &RemoteTls) -> Result<Security, String> {
     }
     let is_chosen = |suite| tls.cipher_suites.is_empty() || tls.cipher_suites.contains(&suite_name(suite));
     let rules = TlsRules { tls12: tls.tls12, tls13: tls.tls13, offers: &is_chosen, revoked };
-    trust.client_config(rules).map(Security::Tls).map_err(|error| error.to_string())
+    let config = trust.client_config(rules).map_err(|error| error.to_string())?;
+    Ok(match tls.begins {
+        TlsBegins::AtOnce => Security::Tls(config),
+        TlsBegins::AfterStartTls => Security::StartTls(config),
+    })
 }
 
 fn secret(source: &SecretSource) -> Result<Zeroizing<String>, String> {
