@@ -16,16 +16,11 @@ generator); rounds of root and of the user take turns, and the ratio is that of 
 """
 
 import argparse
-import json
-import os
-import re
 import statistics
-import subprocess
 import time
-from pathlib import Path
 
 import load
-from instances import ROOT, check, entry, instance, setup
+from instances import ROOT, anonymous_mib, check, cpu_seconds, entry, generate, instance, setup
 from load import ANY, Link, equal, progress
 
 BASE = "dc=example,dc=com"
@@ -71,13 +66,9 @@ def searches(options, server) -> list:
     for turn in range(options.rounds + 1):
         pair = []
         for dn, password in (ROOT, (USER, PASSWORD)):
-            command = [options.ldapload, "run", "search", "-C", 8, "--port", server.port, "--bind-dn", dn]
-            command += ["--bind-pw", password, "--server-pid", server.process.pid, "--duration", options.seconds]
-            command += ["--warmup", 0.3, "--seed", turn + 1, "--range", options.entries]
-            told = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-            check(told.stdout, told.stderr[-400:])
-            figures = json.loads(told.stdout.splitlines()[0])
-            check(not figures["errors"], f"{figures['errors']} searches of {dn} did not find one entry")
+            words = ("search", "-C", 8, "--bind-dn", dn, "--bind-pw", password, "--duration", options.seconds)
+            words += ("--warmup", 0.3, "--seed", turn + 1, "--range", options.entries)
+            figures = generate(options.ldapload, server, *words)
             pair.append(figures["server_cpu_us_per_op"])
         pairs.append(pair)
     # The first pair warms up.
@@ -164,11 +155,6 @@ def targetfilter(options) -> None:
     compare(options, "closed", lambda out: filtered(out, options))
 
 
-def cpu_seconds(server) -> float:
-    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def scan(options) -> None:
     with instance(options.folder) as (server, place):
         setup(server, BASE, "--accessProfile", "closed")
@@ -194,11 +180,6 @@ def scan(options) -> None:
         ratios.sort()
         print(f"scan of {options.entries}: {statistics.median(ratios):.2f} ({ratios[0]:.2f}..{ratios[-1]:.2f})")
         check(server.stop() == 0, "the server did not end well")
-
-
-def anonymous_mib(server) -> float:
-    status = Path(f"/proc/{server.process.pid}/status").read_text()
-    return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1024
 
 
 def change(options) -> None:

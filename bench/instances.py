@@ -4,7 +4,10 @@ Knows `pando setup` and cn=monitor; knows nothing of what a scenario does.
 """
 
 import contextlib
+import json
+import os
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -120,3 +123,23 @@ def print_waits(link: Link) -> None:
             print(
                 f"  {values.get('cn', '?')}: " + ", ".join(f"{name} {value}" for name, value in sorted(waits.items()))
             )
+
+
+def cpu_seconds(server: Pando) -> float:
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def anonymous_mib(server: Pando) -> float:
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1024
+
+
+def generate(ldapload: str, server: Pando, *words) -> dict:
+    """What the shared generator measures of the server; all operations are answered as expected."""
+    command = [ldapload, "run", *words, "--port", server.port, "--server-pid", server.process.pid]
+    ran = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    check(ran.stdout, ran.stderr[-400:])
+    figures = json.loads(ran.stdout.splitlines()[0])
+    check(not figures["errors"], f"{figures['errors']} operations were answered otherwise than expected")
+    return figures

@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 
 import load
-from instances import ROOT, check, entry, instance, monitor, setup
+from instances import ROOT, anonymous_mib, check, cpu_seconds, entry, generate, instance, monitor, setup
 from load import Crew, Link, equal, expect, octets, progress, search, told
 
 BASE = "dc=example,dc=com"
@@ -52,6 +52,8 @@ SCHEMES = ("Salted SHA-1", "Salted SHA-256", "Salted SHA-512", "PBKDF2-HMAC-SHA2
 # So many people have passwords by a slow scheme: storing one takes 40 ms.
 SLOW_PEOPLE = 400
 FAILURES_IN_A_ROW = 5
+# How nice those are who would be on other machines: what they compute is to delay nobody.
+ELSEWHERE = 19
 
 
 def person(n: int, *more: str) -> str:
@@ -95,18 +97,9 @@ def prepared(options, name: str, lines: str, count: int):
         check(server.stop() == 0, "the server did not end well")
 
 
-def generate(options, server, *words) -> dict:
-    command = [options.ldapload, "run", *words, "--port", server.port, "--server-pid", server.process.pid]
-    command += ["--duration", options.seconds]
-    ran = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    check(ran.stdout, ran.stderr[-400:])
-    figures = json.loads(ran.stdout.splitlines()[0])
-    check(not figures["errors"], f"{figures['errors']} operations were answered otherwise than expected")
-    return figures
-
-
 def binds(options, server, count: int) -> dict:
-    return generate(options, server, "auth", "-C", 8, "--range", count, "--warmup", 0.5)
+    words = ("auth", "-C", 8, "--range", count, "--warmup", 0.5, "--duration", options.seconds)
+    return generate(options.ldapload, server, *words)
 
 
 def pairs_of(options, mine, others) -> tuple[list, list]:
@@ -157,11 +150,6 @@ def first_binds(options, server) -> float:
     return 1e6 * (cpu_seconds(server) - before) / options.people
 
 
-def cpu_seconds(server) -> float:
-    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def schemes(options) -> None:
     print("| scheme | first bind, CPU µs | repeated, CPU µs | ratio to SSHA | binds/s, repeated | ratio to SSHA |")
     print("|---|---:|---:|---:|---:|---:|")
@@ -187,35 +175,53 @@ def schemes(options) -> None:
             )
 
 
-def searches(options, server, during) -> tuple[list, list]:
-    """Latencies of searches alone, and while `during` goes on."""
-    found = []
-    for what in (contextlib.nullcontext(), during):
-        with what:
-            time.sleep(1)
-            crew = Crew(time.monotonic())
-            asks = lambda rng: (  # noqa: E731
-                search(BASE, 2, equal("uid", f"user.{rng.randrange(options.people)}")),
-                expect(0),
-            )
-            crew.hire("search", 2, server.port, ROOT, asks, options.searches / 2)
-            time.sleep(options.seconds)
-            crew.finish()
-        check(not crew.wrong_count, f"{crew.wrong}")
-        found.append([took for _, took in crew.samples["search"]])
-    return found
+@contextlib.contextmanager
+def other_programs():
+    """As many programs that only compute as there are processors, as nice as the threads that check passwords."""
+    endless = ["nice", "-n", "5", "sh", "-c", "while :; do :; done"]
+    running = [subprocess.Popen(endless) for _ in range(os.cpu_count())]
+    yield
+    for program in running:
+        program.kill()
+        program.wait()
 
 
-def compared(quiet: list, busy: list) -> str:
-    before, after = load.figures(quiet), load.figures(busy)
-    ratios = ", ".join(f"{name} {after[name] / before[name]:.2f}" for name in ("p50", "p99", "p99.9"))
-    return f"searches alone, ms:  {told(quiet)}\nsearches meanwhile:  {told(busy)}\nratios: {ratios}"
+def tell_searches(options, server, during) -> None:
+    """Prints latencies of searches alone, beside other programs, and while what `during` starts goes on.
+
+    On virtual machines whoever uses the processors delays everything there: the ratio to searches beside other programs
+    tells what is the server's part.
+    """
+    found = {"alone": [], "beside other programs": [], "meanwhile": []}
+    beside = (contextlib.nullcontext, other_programs, during)
+    for _ in range(options.rounds):
+        for samples, what in zip(found.values(), beside, strict=True):
+            with what():
+                time.sleep(1)
+                crew = Crew(time.monotonic())
+                asks = lambda rng: (  # noqa: E731
+                    search(BASE, 2, equal("uid", f"user.{rng.randrange(options.people)}")),
+                    expect(0),
+                )
+                crew.hire("search", 2, server.port, ROOT, asks, options.searches / 2, goes_first=True)
+                time.sleep(options.seconds)
+                crew.finish()
+            check(not crew.wrong_count, f"{crew.wrong}")
+            samples.append([took for _, took in crew.samples["search"]])
+    for name, samples in found.items():
+        print(f"searches {name:22} ms: {told([took for one in samples for took in one])}")
+    last = [load.figures(one) for one in found["meanwhile"]]
+    for name in ("alone", "beside other programs"):
+        pairs = list(zip(last, map(load.figures, found[name]), strict=True))
+        ratios = (f"{key} {shown([a[key] / b[key] for a, b in pairs])}" for key in ("p50", "p99", "p99.9"))
+        print(f"meanwhile to {name}: {', '.join(ratios)}")
 
 
 def saturated(options) -> None:
     lines = 'default-password-storage-scheme = ["Argon2"]\nremember-verified-binds = false\n'
     with prepared(options, "saturated", lines, options.people) as server:
-        command = [options.ldapload, "run", "auth", "-C", 64, "--range", options.people, "--port", server.port]
+        command = ["nice", "-n", ELSEWHERE, options.ldapload, "run", "auth", "-C", 64]
+        command += ["--range", options.people, "--port", server.port]
         command += ["--duration", options.seconds + 4, "--server-pid", server.process.pid]
 
         @contextlib.contextmanager
@@ -225,7 +231,7 @@ def saturated(options) -> None:
             figures = json.loads(generator.communicate()[0].splitlines()[0])
             print(f"slow binds: {figures['ops_per_s']:.0f} a second, {figures['errors']} refused as busy")
 
-        print(compared(*searches(options, server, slow_binds())))
+        tell_searches(options, server, slow_binds)
 
 
 class Attacker(multiprocessing.Process):
@@ -239,6 +245,7 @@ class Attacker(multiprocessing.Process):
         self.tried = multiprocessing.Value("q", 0)
 
     def run(self) -> None:
+        os.nice(ELSEWHERE)
         ready, begun, sent, number = selectors.DefaultSelector(), time.monotonic(), 0, os.getpid()
         while not self.stop.is_set():
             due = (time.monotonic() - begun) * self.a_second
@@ -262,36 +269,30 @@ class Attacker(multiprocessing.Process):
                     self.tried.value += FAILURES_IN_A_ROW
 
 
-def resident_mib(server) -> float:
-    status = Path(f"/proc/{server.process.pid}/status").read_text()
-    return int(status.split("RssAnon:")[1].split()[0]) / 1024
-
-
 def storm(options) -> None:
     lines = 'default-password-storage-scheme = ["Salted SHA-1"]\n' + STORMY
     with prepared(options, "storm", lines, options.people) as server:
-        link, stop = Link(server.port, *ROOT), multiprocessing.Event()
-        attackers = [Attacker(server.port, 1000, options.rate / 2, stop) for _ in range(2)]
+        link = Link(server.port, *ROOT)
+        memory = [anonymous_mib(server)]
 
         @contextlib.contextmanager
         def wrong_passwords():
-            before = monitor(link, "Account States")
-            began = time.monotonic()
+            before, began, stop = monitor(link, "Account States"), time.monotonic(), multiprocessing.Event()
+            attackers = [Attacker(server.port, 1000, options.rate / 2, stop) for _ in range(2)]
             for attacker in attackers:
                 attacker.start()
             yield
-            memory.append(resident_mib(server))
+            memory.append(anonymous_mib(server))
             took, tried = time.monotonic() - began, sum(attacker.tried.value for attacker in attackers)
             after = monitor(link, "Account States")
             batches, accounts = (int(after[name]) - int(before[name]) for name in ("batches", "accounts-changed"))
             print(f"{tried / took:,.0f} wrong passwords a second; {accounts} states written in {batches} records")
-            time.sleep(options.seconds)
-            memory.append(resident_mib(server))
             stop.set()
+            for attacker in attackers:
+                attacker.join()
 
-        memory = [resident_mib(server)]
-        print(compared(*searches(options, server, wrong_passwords())))
-        print("memory before, in the middle, at the end: " + ", ".join(f"{it:.1f} MiB" for it in memory))
+        tell_searches(options, server, wrong_passwords)
+        print("memory before, and after each storm: " + ", ".join(f"{it:.1f} MiB" for it in memory))
 
 
 def locked(options) -> None:
