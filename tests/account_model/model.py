@@ -565,7 +565,7 @@ class Model:
         expiry = judged.expiry()
         inactive = account.disabled or not judged.is_valid()
         inactive = inactive or not self.has_begun_and_not_ended(account)
-        unlock_in = judged.unlocked_in()
+        unlock_in = judged.settled().unlocked_in()
         if judged.is_idle() or judged.reset_too_old():
             unlock_in = -1
         reset = judged.must_change()
@@ -589,7 +589,7 @@ class Model:
         return Reply(SUCCESS, more=self.told_state(judged))
 
     def told_state(self, judged: Judgement) -> str:
-        return told_state(judged, self.has(Quirk.IDLE_SECONDS_BY_LOGIN), self.has(Quirk.FAILURES_OF_PAST_LOCKS))
+        return told_state(judged, self.quirks)
 
     def apply_operation(self, judged: Judgement, number: int, value: str | None) -> None:
         """An operation that sets or clears; times are seconds since 1970, and no time is the present one."""

@@ -132,6 +132,10 @@ class Quirk(Enum):
     FAILURES_OF_PAST_LOCKS = (
         "OpenDJ's state operation tells failures that count no more because the lock they led to has run out"
     )
+    FAILURES_LEFT_UNDER_A_LOCK = (
+        "OpenDJ's state operation counts the failures that are left while an account is locked, when those that led to "
+        "the lock are too old to count; here none is left until the lock ends"
+    )
     FAILURES_WHILE_LOCKED = (
         "OpenDJ's extended operation counts an administrator's wrong old password although the account is locked, and "
         "prolongs the lock; a bind does not"

@@ -294,11 +294,11 @@ class SlapdModel(Model):
         account = self.accounts.get(step.target)
         if account is None:
             return Reply(NO_SUCH_OBJECT)
-        if session.must_change and session.name != step.target:
-            return Reply(NO_ACCESS)
         judged = self.judge(account)
         manages, by_self = session.name in (ROOT, HELPER), session.name == step.target
         code, error = self.refusal(judged, step.old, step.new, step.form, manages, by_self)
+        if session.must_change and not by_self:
+            return self.reply(step, NO_ACCESS, error if error is Error.MUST_SUPPLY_OLD else None)
         if code != SUCCESS:
             return self.reply(step, code, error)
         if not self.may_write(session, step.target):
@@ -330,7 +330,7 @@ class SlapdModel(Model):
         if not manages:
             if by_self and not policy.allow_user_password_changes:
                 return NO_ACCESS, Error.MODIFICATION_NOT_ALLOWED
-            if policy.password_change_requires_current_password and account.passwords and not gives_old:
+            if policy.password_change_requires_current_password and not gives_old:
                 return NO_ACCESS, Error.MUST_SUPPLY_OLD
             if form == "delete":
                 return SUCCESS, None

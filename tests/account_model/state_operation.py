@@ -6,6 +6,7 @@ Knows the numbers of its operations; knows no requests.
 from enum import IntEnum
 
 from account_model.account import Judgement
+from account_model.policy import Quirk
 
 
 class Operation(IntEnum):
@@ -65,11 +66,13 @@ def written_state(values: dict[int, list]) -> str:
     return "; ".join(f"{int(number)}: {values[number]}" for number in sorted(values))
 
 
-def told_state(judged: Judgement, idle_by_login: bool, failures_of_past_locks: bool) -> str:
-    """`idle_by_login`: an account without a recorded login is told to be idle, whatever the age of its password."""
+def told_state(judged: Judgement, quirks: frozenset[Quirk]) -> str:
     account, policy, now = judged.account, judged.policy, judged.now
     told = judged.settled()
-    failures = judged.recent_failures() if failures_of_past_locks else told.account.failures
+    failures = judged.recent_failures() if Quirk.FAILURES_OF_PAST_LOCKS in quirks else told.account.failures
+    failures_left = max(0, policy.lockout_failure_count - len(told.account.failures))
+    if told.is_locked() and Quirk.FAILURES_LEFT_UNDER_A_LOCK not in quirks:
+        failures_left = 0
 
     def seconds_until(time: int | None) -> list[str]:
         return [] if time is None else [str(max(0, time - now + 500) // 1000)]
@@ -78,7 +81,7 @@ def told_state(judged: Judgement, idle_by_login: bool, failures_of_past_locks: b
     warning = 1000 * policy.password_expiration_warning_interval
     unlock_in = told.unlocked_in()
     idle_at = judged.idle_at()
-    if idle_by_login and idle_at is not None:
+    if Quirk.IDLE_SECONDS_BY_LOGIN in quirks and idle_at is not None:
         login = account.last_login if policy.last_login_precision else None
         idle_at = (login or 0) + 1000 * policy.idle_lockout_interval
     values = {
@@ -91,9 +94,7 @@ def told_state(judged: Judgement, idle_by_login: bool, failures_of_past_locks: b
         Operation.SECONDS_UNTIL_WARNING: seconds_until(None if expiry.at is None else expiry.at - warning),
         Operation.GET_FAILURES: sorted(failures),
         Operation.SECONDS_UNTIL_UNLOCK: [] if unlock_in in (None, -1) else [str(unlock_in)],
-        Operation.FAILURES_LEFT: [str(max(0, policy.lockout_failure_count - len(told.account.failures)))]
-        if policy.lockout_failure_count
-        else [],
+        Operation.FAILURES_LEFT: [str(failures_left)] if policy.lockout_failure_count else [],
         Operation.GET_LAST_LOGIN: some(account.last_login if policy.last_login_precision else None),
         Operation.SECONDS_UNTIL_IDLE: seconds_until(idle_at),
         Operation.GET_RESET: [str(judged.must_change()).lower()],

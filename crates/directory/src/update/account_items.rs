@@ -84,10 +84,10 @@ impl Items {
                 Some(LockEnd::At(end)) => number(Some(end.since(now).as_secs()).filter(|seconds| *seconds > 0)),
                 _ => Vec::new(),
             },
-            // None where an administrator locked it, though no wrong passwords lead to that.
+            // None while the account is locked, also by an administrator, or after failures that are too old to count.
             StateItem::GetFailuresLeft => match account.lock() {
-                Some(LockEnd::ByAdministrator) => number(Some(0)),
-                _ => number(account.failures_left().map(u64::from)),
+                Some(_) => number(Some(0)),
+                None => number(account.failures_left().map(u64::from)),
             },
             StateItem::GetLastLogin => time(state.last_login),
             StateItem::GetSecondsUntilIdleLock => until(account.idle_lock_at()),

@@ -121,6 +121,22 @@ fn failures_lock_and_clearing_them_unlocks() {
 }
 
 #[test]
+fn no_failure_is_left_under_a_lock_whatever_became_of_those_that_led_to_it() {
+    for duration in [Duration::from_secs(60), Duration::ZERO] {
+        let bed = bed(|policy| {
+            policy.lockout_failure_count = 2;
+            policy.lockout_duration = duration;
+            policy.lockout_failure_expiration_interval = Duration::from_millis(20);
+        });
+        let both = shown(bed.state(ANN, &[(StateItem::AddFailure, &[]), (StateItem::AddFailure, &[])]));
+        assert_eq!(both[0].1.len(), 2);
+        std::thread::sleep(Duration::from_millis(30));
+        let later = shown(bed.state(ANN, &[(StateItem::GetFailures, &[]), (StateItem::GetFailuresLeft, &[])]));
+        assert_eq!(later, [(16, Vec::new()), (21, vec!["0".to_owned()])]);
+    }
+}
+
+#[test]
 fn faults_change_nothing() {
     let mut bed = bed(|_| {});
     let state = |target: &str, number: i64, values: &[&str]| {
