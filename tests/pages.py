@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 from pando_server import binary, free_ports
@@ -40,6 +41,13 @@ def shape(text: str) -> list[str]:
 
 def run(page: Path, place: Path) -> None:
     """Runs the commands of a page in a folder; the servers that they start are stopped."""
+    with servers_of(page, place):
+        pass
+
+
+@contextmanager
+def servers_of(page: Path, place: Path):
+    """The servers as the commands of a page leave them; gives the ports that stand for those of the page."""
     tools = place / "bin"
     tools.mkdir()
     (tools / "pando").symlink_to(binary())
@@ -65,6 +73,7 @@ def run(page: Path, place: Path) -> None:
                 time.sleep(0.5)
             assert done.returncode == 0, f"{commands}\n{done.stdout}"
             assert shown is None or shape(done.stdout) == shape(shown), f"{commands}\n{done.stdout}"
+        yield ports
     finally:
         for configuration in place.glob("*/pando.toml"):
             subprocess.run([binary(), "stop", "--instance", str(configuration.parent)], capture_output=True)

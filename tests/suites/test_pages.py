@@ -12,6 +12,7 @@ COMMANDS = {
     "access-shadow": 6,
     "access-tests": 4,
     "changing-passwords": 6,
+    "linux-logins": 2,
     "moving-password-policies": 6,
     "pass-through": 6,
     "password-policies": 7,

@@ -9,7 +9,7 @@ import ldap3
 import pytest
 from client_programs import run
 from ldap.controls import SimplePagedResultsControl
-from nslcd_client import nslcd
+from login_machine import nslcd
 from pando_server import BASE, HERE, Pando
 
 PEOPLE, GROUPS = f"ou=People,{BASE}", f"ou=Groups,{BASE}"
@@ -86,20 +86,24 @@ def found(con, filterstr: str, attributes: list[str], base: str = BASE) -> dict[
 
 @pytest.mark.parametrize("bound", ["", f"binddn {CORA}\nbindpw cora-password"], ids=["anonymous", "user"])
 def test_nslcd_tells_accounts_and_groups(server, tmp_path, bound):
-    with nslcd(tmp_path, server.url, bound) as client:
-        assert client.getent("passwd") == [ANN_PASSWD, BEN_PASSWD]
-        assert client.getent("passwd", "ann") == [ANN_PASSWD]
-        assert client.getent("passwd", "10002") == [BEN_PASSWD]
-        assert client.getent("passwd", "cora") == []
-        assert client.getent("group") == ["staff:*:20001:ann,ben", "printing:*:20002:ann"]
-        assert client.getent("group", "20002") == ["printing:*:20002:ann"]
-        assert client.getent("shadow", "ann") == ["ann:*:20000::99999::::0"]
-        assert client.getent("initgroups", "ann")[0].split() == ["ann", "20001", "20002"]
+    with nslcd(tmp_path, f"uri {server.url}\nbase {BASE}\n{bound}\n") as machine:
+
+        def getent(*what: str) -> list[str]:
+            return machine.getent(*what, service="ldap")
+
+        assert getent("passwd") == [ANN_PASSWD, BEN_PASSWD]
+        assert getent("passwd", "ann") == [ANN_PASSWD]
+        assert getent("passwd", "10002") == [BEN_PASSWD]
+        assert getent("passwd", "cora") == []
+        assert getent("group") == ["staff:*:20001:ann,ben", "printing:*:20002:ann"]
+        assert getent("group", "20002") == ["printing:*:20002:ann"]
+        assert getent("shadow", "ann") == ["ann:*:20000::99999::::0"]
+        assert getent("initgroups", "ann")[0].split() == ["ann", "20001", "20002"]
 
 
 def test_nslcd_pages_through_results(server, tmp_path):
-    with nslcd(tmp_path, server.url, "pagesize 1") as client:
-        assert client.getent("passwd") == [ANN_PASSWD, BEN_PASSWD]
+    with nslcd(tmp_path, f"uri {server.url}\nbase {BASE}\npagesize 1\n") as machine:
+        assert machine.getent("passwd", service="ldap") == [ANN_PASSWD, BEN_PASSWD]
 
 
 def test_the_searches_of_nslcd(con):
