@@ -29,7 +29,7 @@ enum Kind {
     #[default]
     Lasting,
     /// That of a root user.
-    Root(Revocation),
+    Root(RootStanding),
     /// That of an account.
     Account(AccountStanding),
 }
@@ -37,6 +37,13 @@ enum Kind {
 /// Shared by a root user and all sessions that are bound as this user.
 #[derive(Clone, Debug, Default)]
 pub struct Revocation(Arc<AtomicBool>);
+
+#[derive(Clone, Debug)]
+struct RootStanding {
+    revocation: Revocation,
+    /// The session may only change the password; that ends it.
+    must_change: bool,
+}
 
 #[derive(Clone, Debug)]
 struct AccountStanding {
@@ -67,8 +74,8 @@ enum Limit {
 /// Why a session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Revoked {
-    /// The root user is gone, or has another password.
-    #[error("The root user of this connection was removed or has another password: bind again")]
+    /// The root user is gone, disabled or locked by an administrator, or has another password.
+    #[error("The root user of this connection was removed, disabled or locked, or has another password: bind again")]
     RootUser,
     /// OpenDJ's text.
     #[error(
@@ -104,7 +111,7 @@ impl Standing {
     /// That of a root user.
     #[must_use]
     pub fn of_root(revocation: &Revocation) -> Self {
-        Self(Kind::Root(revocation.clone()))
+        Self(Kind::Root(RootStanding { revocation: revocation.clone(), must_change: false }))
     }
 
     /// That of an account as it was read; `counter` is its entry's, from when it was read.
@@ -121,9 +128,13 @@ impl Standing {
 
     /// Says that the session may only change its password: because it was reset, or has expired.
     pub fn limit_to_change(&mut self, is_reset: bool) {
-        if let Kind::Account(account) = &mut self.0 {
-            account.limit.set(if is_reset { Limit::Reset } else { Limit::Expired });
-            account.changed_here = Some(Arc::default());
+        match &mut self.0 {
+            Kind::Lasting => {}
+            Kind::Root(root) => root.must_change = true,
+            Kind::Account(account) => {
+                account.limit.set(if is_reset { Limit::Reset } else { Limit::Expired });
+                account.changed_here = Some(Arc::default());
+            }
         }
     }
 
@@ -131,7 +142,11 @@ impl Standing {
     #[inline]
     #[must_use]
     pub fn must_change(&self) -> bool {
-        matches!(&self.0, Kind::Account(account) if account.limit.get() != Limit::None && !account.has_changed())
+        match &self.0 {
+            Kind::Lasting => false,
+            Kind::Root(root) => root.must_change,
+            Kind::Account(account) => account.limit.get() != Limit::None && !account.has_changed(),
+        }
     }
 
     /// Where to note that the password was changed on this connection; none where nobody asks.
@@ -156,7 +171,7 @@ impl Standing {
     pub fn is_in_doubt(&self, context: &ReadContext) -> bool {
         match &self.0 {
             Kind::Lasting => false,
-            Kind::Root(revocation) => revocation.is_revoked(),
+            Kind::Root(root) => root.revocation.is_revoked(),
             Kind::Account(account) => account.counter_now(context) != Some(account.counter.get()),
         }
     }
@@ -166,7 +181,7 @@ impl Standing {
     pub fn look_again(&self, finder: PolicyFinder<'_>, now: Moment) -> Option<Revoked> {
         match &self.0 {
             Kind::Lasting => None,
-            Kind::Root(revocation) => revocation.is_revoked().then_some(Revoked::RootUser),
+            Kind::Root(root) => root.revocation.is_revoked().then_some(Revoked::RootUser),
             Kind::Account(account) => account.look_again(finder, now).unwrap_or(None),
         }
     }

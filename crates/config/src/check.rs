@@ -29,6 +29,7 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
         sasl_handler::faults(objects),
         pass_through::faults(objects),
         password_policy::fault_of_default(objects).into_iter().collect(),
+        password_policy::faults_of_root_users(objects),
     ];
     for (offset, message) in of_classes.into_iter().flatten() {
         check.fault(offset, message);

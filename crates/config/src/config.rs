@@ -159,7 +159,9 @@ impl Config {
                 directory,
             ),
             root_defaults: read::root_defaults(&first_or_defaults("root-dn").unwrap_or(empty.clone()), directory),
-            root_users: of("root-dn-user").map(|object| read::root_dn(object, directory)).collect(),
+            root_users: of("root-dn-user")
+                .map(|object| read::root_dn(object, directory, policies.of_root_user(object)))
+                .collect(),
             backends: of("backend").map(|object| read::backend(object, directory)).collect(),
             changelog: read::changelog(&first_or_defaults("changelog").unwrap_or(empty.clone()), directory),
             handlers: of("connection-handler").map(|object| read::handler(object, directory, objects)).collect(),

@@ -25,6 +25,9 @@ use crate::read::Get;
 /// The policy of users for whom nothing says another, unless `default-password-policy` names one.
 pub(crate) const DEFAULT_PASSWORD_POLICY: &str = "Default Password Policy";
 
+/// The policy of root users that name no other (OpenDJ).
+pub(crate) const ROOT_PASSWORD_POLICY: &str = "Root Password Policy";
+
 /// Larger dictionaries are refused: they are kept in memory.
 const DICTIONARY_BYTES_MAX: u64 = 64 << 20;
 
@@ -91,7 +94,11 @@ pub(crate) fn policies(objects: &[Object], instance: &Path) -> Result<Policies, 
     let name = named.map_or_else(|| DEFAULT_PASSWORD_POLICY.to_owned(), |name| name.to_string());
     let at = all.iter().position(|(known, _)| *known == name);
     let default = at.map_or_else(|| Arc::new(shipped(instance)), |at| all.remove(at).1);
-    let others = all.into_iter().map(|(_, policy)| policy).collect();
+    let mut others: Vec<_> = all.into_iter().map(|(_, policy)| policy).collect();
+    let root_dn = dn_of(ROOT_PASSWORD_POLICY);
+    if !std::iter::once(&default).chain(&others).any(|policy| policy.dn.eq_ignore_ascii_case(&root_dn)) {
+        others.push(Arc::new(shipped_for_root_users(instance)));
+    }
     let validator = |(name, rule): (&str, _)| {
         let dn = format!("cn={},cn=Password Validators,cn=config", escaped(name));
         PasswordValidator { dn, rule }
@@ -122,6 +129,52 @@ fn shipped(instance: &Path) -> PasswordPolicy {
     object
         .map(|object| policy(&Get { object: &object, instance }, DEFAULT_PASSWORD_POLICY, &mut Vec::new()))
         .unwrap_or_default()
+}
+
+/// The policy of root users where the file has none: OpenDJ's. It locks nobody, so that no stranger keeps a root user
+/// out.
+fn shipped_for_root_users(instance: &Path) -> PasswordPolicy {
+    PasswordPolicy {
+        dn: dn_of(ROOT_PASSWORD_POLICY),
+        password_change_requires_current_password: true,
+        state_update_failure: StateUpdateFailure::Ignore,
+        ..shipped(instance)
+    }
+}
+
+impl Policies {
+    /// That of a root user: the one that is named, or that of all root users.
+    pub(crate) fn of_root_user(&self, user: &Object) -> Arc<PasswordPolicy> {
+        let dn = dn_of(&policy_of_root_user(user));
+        let all = || std::iter::once(&self.default).chain(&self.others);
+        let found = all().find(|policy| policy.dn == dn);
+        // Names of objects do not differ in case alone.
+        let found = found.or_else(|| all().find(|policy| policy.dn.eq_ignore_ascii_case(&dn)));
+        Arc::clone(found.unwrap_or(&self.default))
+    }
+}
+
+fn policy_of_root_user(user: &Object) -> String {
+    user.values("password-policy").pop().map_or_else(|| ROOT_PASSWORD_POLICY.to_owned(), |name| name.to_string())
+}
+
+/// Whoever manages the server has a password that is stored here.
+pub(crate) fn faults_of_root_users(objects: &[Object]) -> Vec<(usize, String)> {
+    let mut faults = Vec::new();
+    for user in objects.iter().filter(|object| object.class.name == "root-dn-user") {
+        let name = policy_of_root_user(user);
+        let is_passed_on = objects.iter().any(|it| {
+            it.class.name == "password-policy"
+                && it.variant.type_name == pass_through::TYPE
+                && it.name.eq_ignore_ascii_case(&name)
+        });
+        if is_passed_on {
+            let text = "cannot have a password policy of type ldap-pass-through: root users log in when no other \
+                        server answers";
+            faults.push((user.offset_of("password-policy"), format!("{} {text}", user.title())));
+        }
+    }
+    faults
 }
 
 /// The default policy is one of passwords that are stored here: what other policies do not say comes from it.
@@ -346,4 +399,31 @@ fn breach_list(path: PathBuf) -> io::Result<BreachList> {
     let file = File::open(&path)?;
     let bytes = file.metadata()?.len();
     BreachList::open(&path.to_string_lossy(), Arc::new(file), bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn root_users_have_a_policy_of_their_own_that_locks_nobody() {
+        const USER: &str = "[root-dn-user.a]\nalternate-bind-dn = \"cn=a\"\npassword = \"secret12\"\n";
+        let parse = |text: &str| Config::parse(&format!("{USER}{text}"), Path::new("/instance/pando.toml"));
+        let policy = |text: &str| parse(text).unwrap().root_users[0].policy.clone();
+        let shipped = policy("[password-policy.\"Default Password Policy\"]\nlockout-failure-count = 3\n");
+        assert_eq!(shipped.dn, "cn=Root Password Policy,cn=Password Policies,cn=config");
+        assert_eq!(shipped.lockout_failure_count, 0);
+        assert!(shipped.password_change_requires_current_password);
+        assert_eq!(shipped.state_update_failure, StateUpdateFailure::Ignore);
+        assert!(parse("").unwrap().other_policies.contains(&shipped), "entries may name it, too");
+        let own = policy("[password-policy.\"root password policy\"]\nlockout-failure-count = 3\n");
+        assert_eq!(own.lockout_failure_count, 3);
+        let named = policy("password-policy = \"p\"\n[password-policy.p]\nlockout-failure-count = 4\n");
+        assert_eq!(named.lockout_failure_count, 4);
+        let elsewhere = "[password-policy.p]\ntype = \"ldap-pass-through\"\nmapping-policy = \"unmapped\"\n\
+                         primary-remote-ldap-server = \"ldap.example.com:389\"\n";
+        let told = parse(&format!("password-policy = \"p\"\n{elsewhere}")).unwrap_err().to_string();
+        assert!(told.contains("[root-dn-user.a] cannot have a password policy of type ldap-pass-through"), "{told}");
+    }
 }

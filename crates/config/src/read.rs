@@ -5,8 +5,10 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use accounts::PasswordPolicy;
 use ldap::Scope;
 
 use crate::instance::Instance;
@@ -200,13 +202,14 @@ pub(crate) fn limits_rule(object: &Object, instance: &Path) -> LimitsRule {
     }
 }
 
-pub(crate) fn root_dn(object: &Object, instance: &Path) -> RootDn {
+pub(crate) fn root_dn(object: &Object, instance: &Path, policy: Arc<PasswordPolicy>) -> RootDn {
     let get = Get { object, instance };
     RootDn {
         name: object.name.clone(),
         bind_dns: get.texts("alternate-bind-dn"),
         privileges: get.texts("privilege-name"),
         password: get.secret("password"),
+        policy,
     }
 }
 

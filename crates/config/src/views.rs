@@ -5,8 +5,10 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use accounts::PasswordPolicy;
 use ldap::Scope;
 
 use crate::mask::AddressMask;
@@ -162,6 +164,8 @@ pub struct RootDn {
     pub privileges: Vec<String>,
     /// `password`, as the file has it.
     pub password: Secret,
+    /// `password-policy`, or that of root users.
+    pub policy: Arc<PasswordPolicy>,
 }
 
 /// `[backend.ID]`

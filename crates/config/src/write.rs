@@ -11,7 +11,7 @@ use password::{Argon2Parameters, Scheme};
 use crate::declarations::class;
 use crate::declare::{Class, Default, Variant};
 use crate::object::quoted;
-use crate::password_policy::DEFAULT_PASSWORD_POLICY;
+use crate::password_policy::{DEFAULT_PASSWORD_POLICY, ROOT_PASSWORD_POLICY};
 use crate::reference::setting_line;
 use crate::storage_scheme::IMPORT_TYPE;
 use crate::views::{IndexConfig, IndexKind};
@@ -203,6 +203,11 @@ impl Setup {
         let one = |value: &str| vec![value.to_owned()];
         let scheme = [("default-password-storage-scheme", one(self.password_scheme.config_name()))];
         object(out, "password-policy", "password-policy", DEFAULT_PASSWORD_POLICY, &scheme);
+        let of_root_users = [
+            ("password-change-requires-current-password", one("true")),
+            ("state-update-failure-policy", one("ignore")),
+        ];
+        object(out, "password-policy", "password-policy", ROOT_PASSWORD_POLICY, &of_root_users);
         if let Some(argon2) = self.argon2 {
             let settings = [
                 ("argon2-memory", vec![argon2.memory_kib().to_string()]),

@@ -57,7 +57,7 @@ pub struct Directory {
     pub(crate) updates: UpdateState,
     pub(crate) index_work: IndexWork,
     pub(crate) roots: ArcSwap<RootUsers>,
-    pub(crate) root_accounts: RootAccounts,
+    pub(crate) root_accounts: Arc<RootAccounts>,
     pub(crate) sasl: ArcSwap<SaslSettings>,
     pub(crate) identity_mappers: ArcSwap<IdentityMappers>,
     /// Of paged searches.

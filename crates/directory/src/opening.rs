@@ -157,7 +157,9 @@ fn assembled(
     let groups = Arc::new(GroupService::new(group_options, &notices));
     let updates = UpdateState::new(config);
     let intake = Arc::clone(updates.intake());
-    let states = StateWriter::new(Arc::clone(&backends), Box::new(move || intake.next_csn()));
+    let root_accounts = Arc::new(root_accounts(config, &facts, &notices)?);
+    let states =
+        StateWriter::new(Arc::clone(&backends), Arc::clone(&root_accounts), Box::new(move || intake.next_csn()));
     let reencoder = Reencoder::new(states.clone());
     let second_factors = SecondFactors::new(config.instance.second_factor_key(), &notices);
     Ok(Directory {
@@ -173,7 +175,7 @@ fn assembled(
         sasl: ArcSwap::from_pointee(SaslSettings::new(config, &facts.schema)?),
         identity_mappers: ArcSwap::from_pointee(IdentityMappers::new(config, &facts.schema)?),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
-        root_accounts: root_accounts(config, &facts)?,
+        root_accounts,
         decoys: Decoys::new(config, backends.len()),
         config: config.clone(),
         backends,
@@ -202,9 +204,9 @@ fn guess_rates(config: &Config) -> GuessRates {
     rates
 }
 
-fn root_accounts(config: &Config, facts: &Facts) -> Result<RootAccounts, OpenError> {
+fn root_accounts(config: &Config, facts: &Facts, notices: &Arc<Notices>) -> Result<RootAccounts, OpenError> {
     let path = config.instance.root_accounts();
-    RootAccounts::open(&path, &facts.schema).map_err(|error| OpenError::RootAccounts { path, error })
+    RootAccounts::open(&path, &facts.schema, notices).map_err(|error| OpenError::RootAccounts { path, error })
 }
 
 fn open_backend(

@@ -126,6 +126,7 @@ impl Directory {
             reencoder: &self.reencoder,
             timer: &self.timer,
             second_factors: &self.second_factors,
+            root_accounts: &self.root_accounts,
         }
     }
 

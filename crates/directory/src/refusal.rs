@@ -158,8 +158,9 @@ ldap::refusals! {
         // The state of accounts.
         AccountStateByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You may not see or change the state of accounts: it takes the privilege password-reset";
-        RootAccountState = ResultCode::UNWILLING_TO_PERFORM,
-            "The accounts of root users have no entry: their state is not changed this way";
+        RootAccountState = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "The accounts of root users are part of the configuration: to see their state takes the privilege \
+            config-read as well, to change it config-write";
         // One-time codes.
         SecondFactorOfOther = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You may not manage the one-time codes of others: it takes the privilege password-reset";

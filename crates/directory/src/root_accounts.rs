@@ -15,6 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use access::account_state::moment;
 use accounts::{AccountState, Lock, Moment, StateChange, TimeFormat, apply_change};
 use ldap::ldif::{AttributeLine, LdifEntry, Reader, Writer};
+use query::notices::{NoticeKind, Notices};
 use schema::{NormalizedDn, Schema};
 
 use crate::root_users::RootUsers;
@@ -34,6 +35,7 @@ pub struct RootAccounts {
 
 struct Shared {
     file: PathBuf,
+    notices: Arc<Notices>,
     kept: Mutex<Kept>,
     /// Something is to be written, or it ends.
     wake: Condvar,
@@ -48,6 +50,7 @@ struct Kept {
     /// With the number of changes that have to be on disk.
     waiting: Vec<(u64, RootStateWritten)>,
     thread: Option<std::thread::JoinHandle<()>>,
+    is_failing: bool,
     ends: bool,
 }
 
@@ -63,7 +66,7 @@ impl RootAccounts {
     ///
     /// # Errors
     /// When it cannot be read, or is damaged.
-    pub fn open(file: &Path, schema: &Schema) -> io::Result<RootAccounts> {
+    pub fn open(file: &Path, schema: &Schema, notices: &Arc<Notices>) -> io::Result<RootAccounts> {
         let accounts = match std::fs::read(file) {
             Ok(bytes) => read(&bytes, schema).map_err(|problem| {
                 let text = format!("{problem}. Remove the file to begin without failures and locks of root users");
@@ -73,7 +76,8 @@ impl RootAccounts {
             Err(error) => return Err(error),
         };
         let kept = Mutex::new(Kept { accounts, ..Kept::default() });
-        Ok(RootAccounts { shared: Arc::new(Shared { file: file.to_owned(), kept, wake: Condvar::new() }) })
+        let (file, notices) = (file.to_owned(), Arc::clone(notices));
+        Ok(RootAccounts { shared: Arc::new(Shared { file, kept, notices, wake: Condvar::new() }) })
     }
 
     /// Takes the root users of a configuration: states of others go, and one begins for each that is new or has another
@@ -81,7 +85,7 @@ impl RootAccounts {
     pub(crate) fn set_users(&self, users: &RootUsers, now: Moment) {
         let kept = &mut *self.shared.lock();
         let before = std::mem::take(&mut kept.accounts);
-        for user in &users.users {
+        for user in users.users.iter().filter(|user| user.name == user.account) {
             let known = before.get(&user.name).filter(|known| known.password == user.password);
             let account = known.cloned().unwrap_or_else(|| RootAccount {
                 dn: user.dn.to_string(),
@@ -104,9 +108,15 @@ impl RootAccounts {
     pub fn change(&self, name: &NormalizedDn, changes: &[StateChange], done: Option<RootStateWritten>) {
         let kept = &mut *self.shared.lock();
         if let Some(account) = kept.accounts.get_mut(name) {
+            let was_locked = account.state.lock.is_some();
             let is_changed = changes.iter().fold(false, |any, change| apply_change(&mut account.state, change) | any);
             if is_changed {
-                return self.shared.changed(kept, done);
+                let locked = (!was_locked && account.state.lock.is_some()).then(|| told_of_lock(account));
+                self.shared.changed(kept, done);
+                if let Some(sentence) = locked {
+                    self.shared.notices.warn(NoticeKind::RootAccount, &sentence);
+                }
+                return;
             }
         }
         match done {
@@ -115,6 +125,32 @@ impl RootAccounts {
             Some(done) => done(Ok(())),
             None => {}
         }
+    }
+
+    /// Has an administrator's change made at once, on the state as it is; gives what `edit` gives beside the new state,
+    /// and whether the account is kept out from now on: its sessions end.
+    pub(crate) fn edit<T, E>(
+        &self,
+        name: &NormalizedDn,
+        edit: impl FnOnce(&AccountState) -> Result<(AccountState, T), E>,
+    ) -> Result<(T, bool), E> {
+        let kept = &mut *self.shared.lock();
+        let Some(account) = kept.accounts.get_mut(name) else {
+            return edit(&AccountState::default()).map(|(_, told)| (told, false));
+        };
+        let (new, told) = edit(&account.state)?;
+        let keeps_out = |state: &AccountState| state.is_disabled || state.lock == Some(Lock::UntilUnlocked);
+        let is_kept_out = keeps_out(&new) && !keeps_out(&account.state);
+        if new != account.state {
+            account.state = new;
+            self.shared.changed(kept, None);
+        }
+        Ok((told, is_kept_out))
+    }
+
+    /// Whether the last change could not be written.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.shared.lock().is_failing
     }
 
     /// Writes what is not on disk yet and ends the thread.
@@ -144,6 +180,7 @@ impl Shared {
             let started = std::thread::Builder::new().name("root-accounts".to_owned()).spawn(move || own.run());
             match started {
                 Ok(thread) => kept.thread = Some(thread),
+                // The next change tries again.
                 Err(error) => tell(std::mem::take(&mut kept.waiting), &Err(error)),
             }
         }
@@ -167,11 +204,17 @@ impl Shared {
             kept = self.lock();
             // After a failure the next change tries again.
             kept.written = target;
+            let begins_to_fail = result.is_err() && !kept.is_failing;
+            kept.is_failing = result.is_err();
             let (told, later) =
                 std::mem::take(&mut kept.waiting).into_iter().partition(|(change, _)| *change <= target);
             kept.waiting = later;
             let ends = kept.ends && result.is_err();
             drop(kept);
+            if let (Err(error), true) = (&result, begins_to_fail) {
+                let sentence = format!("{} cannot be written: {error}", self.file.display());
+                self.notices.warn(NoticeKind::RootAccount, &sentence);
+            }
             tell(told, &result);
             if ends {
                 return;
@@ -179,6 +222,11 @@ impl Shared {
             kept = self.lock();
         }
     }
+}
+
+fn told_of_lock(account: &RootAccount) -> String {
+    let (dn, count) = (&account.dn, account.state.failures.len());
+    format!("The root user \"{dn}\" is locked after {count} wrong passwords: pando account unlock \"{dn}\" ends that")
 }
 
 fn tell(waiting: Vec<(u64, RootStateWritten)>, result: &io::Result<()>) {
@@ -299,7 +347,7 @@ mod tests {
     }
 
     fn opened(file: &Path, password: &str, now: u64) -> RootAccounts {
-        let accounts = RootAccounts::open(file, &Schema::standard()).unwrap();
+        let accounts = RootAccounts::open(file, &Schema::standard(), &Arc::default()).unwrap();
         accounts.set_users(&users(password), Moment(now));
         accounts
     }
@@ -382,7 +430,7 @@ mod tests {
             ("dn: cn=a\ncn: a\n", "line 2: cn is not known here. Remove the file"),
         ] {
             std::fs::write(&file, text).unwrap();
-            let error = RootAccounts::open(&file, &Schema::standard()).err().unwrap().to_string();
+            let error = RootAccounts::open(&file, &Schema::standard(), &Arc::default()).err().unwrap().to_string();
             assert!(error.starts_with(told), "{error}");
             assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
         }

@@ -2,6 +2,7 @@
 //!
 //! Knows the configuration and the storage schemes; not who asks.
 
+use accounts::{EntryValues, PasswordFault, PasswordPolicy, QualityCheck, Surroundings, check_password};
 use config::{Change, Config, Edit, EditError};
 use password::{EncodeError, Parameters, Scheme};
 use schema::{NormalizedDn, Schema};
@@ -21,6 +22,14 @@ pub enum RootPasswordError {
     TooShort {
         /// Its length.
         bytes: usize,
+    },
+    /// The user's policy refuses it.
+    #[error("the root user's password is not good enough for \"{policy}\": {fault}")]
+    Rules {
+        /// The policy's name.
+        policy: String,
+        /// Which rule it breaks, and how to obey it.
+        fault: PasswordFault,
     },
     /// It cannot be hashed.
     #[error("the root user's password is not valid: {0}")]
@@ -74,12 +83,30 @@ pub fn hash_root_passwords(edit: &mut Edit) -> Result<Vec<String>, RootPasswordE
     let mut hashed = Vec::new();
     for user in edit.config()?.root_users {
         let Some(clear) = password::clear_text(user.password.expose().as_bytes()) else { continue };
-        let stored = hashed_root_password(&clear)
-            .map_err(|error| RootPasswordError::InFile { user: user.name.clone(), error: Box::new(error) })?;
+        let stored = check_rules(&user.policy, &clear).and_then(|()| hashed_root_password(&clear));
+        let stored =
+            stored.map_err(|error| RootPasswordError::InFile { user: user.name.clone(), error: Box::new(error) })?;
         edit.change(&[("root-dn-user", &user.name)], "password", Change::Set, &[stored])?;
         hashed.push(user.name);
     }
     Ok(hashed)
+}
+
+/// Whether a password obeys the user's policy. Who writes it into the configuration is an administrator.
+fn check_rules(policy: &PasswordPolicy, clear: &[u8]) -> Result<(), RootPasswordError> {
+    if policy.skip_validation_for_administrators || policy.quality_check == QualityCheck::Never {
+        return Ok(());
+    }
+    // There is no entry with values that it could be compared with.
+    let surroundings = Surroundings { known: &[], entry: &NoValues };
+    check_password(&policy.validators, clear, &surroundings)
+        .map_err(|fault| RootPasswordError::Rules { policy: policy.dn.clone(), fault })
+}
+
+struct NoValues;
+
+impl EntryValues for NoValues {
+    fn each(&self, _: Option<&str>, _: &mut dyn FnMut(&[u8])) {}
 }
 
 /// [`hash_root_passwords`] in the file itself; its comments stay, and the text with the clear password is kept nowhere.
@@ -146,6 +173,18 @@ mod tests {
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no copy of the clear one");
             assert_eq!(hash_root_passwords_in_file(&file).unwrap(), [""; 0]);
         }
+    }
+
+    #[test]
+    fn a_password_that_the_policy_of_the_user_refuses_is_not_hashed() {
+        let (_folder, file) = file("aaaaaaaaaaaa");
+        let rules = "[password-policy.\"Root Password Policy\"]\npassword-validator = \"v\"\n\
+                     [password-validator.v]\ntype = \"unique-characters\"\nmin-unique-characters = 5\n";
+        let text = fs::read_to_string(&file).unwrap() + rules;
+        fs::write(&file, &text).unwrap();
+        let told = hash_root_passwords_in_file(&file).unwrap_err().to_string();
+        assert!(told.contains("cn=Root Password Policy") && told.contains("use at least 5"), "{told}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
     }
 
     #[test]

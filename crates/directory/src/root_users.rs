@@ -1,8 +1,11 @@
 //! The root users of the configuration.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use access::Revocation;
+use access::guesses::Guessed;
+use accounts::PasswordPolicy;
 use config::Config;
 use schema::{NormalizedDn, Schema};
 
@@ -11,7 +14,7 @@ use query::configured::ConfiguredError;
 use crate::open_error::OpenError;
 
 /// The root users of the configuration.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RootUsers {
     pub(crate) users: Vec<RootUser>,
     /// `return-bind-error-messages`
@@ -20,18 +23,37 @@ pub(crate) struct RootUsers {
     pub(crate) dn_requires_password: bool,
 }
 
+/// A name by which a root user binds.
+#[derive(Clone)]
 pub(crate) struct RootUser {
     pub(crate) name: NormalizedDn,
     pub(crate) dn: Arc<str>,
+    /// The first of the user's names: all of them are one account.
+    pub(crate) account: NormalizedDn,
     pub(crate) password: Vec<u8>,
+    pub(crate) policy: Arc<PasswordPolicy>,
     /// What its sessions share.
     pub(crate) revocation: Revocation,
 }
 
-/// The same name and the same stored password.
+/// Whatever sessions they have.
 impl PartialEq for RootUser {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.password == other.password
+        self.is_still(other) && self.policy == other.policy
+    }
+}
+
+impl RootUser {
+    /// The same account with the same stored password.
+    fn is_still(&self, before: &Self) -> bool {
+        (&self.name, &self.account, &self.password) == (&before.name, &before.account, &before.password)
+    }
+
+    /// Whose password is guessed.
+    pub(crate) fn guessed(&self) -> Guessed {
+        let mut hasher = DefaultHasher::new();
+        self.account.as_bytes().hash(&mut hasher);
+        Guessed::Root(hasher.finish())
     }
 }
 
@@ -46,12 +68,15 @@ impl RootUsers {
     pub(crate) fn new(config: &Config, schema: &Schema) -> Result<Self, OpenError> {
         let mut users = Vec::new();
         for user in &config.root_users {
+            let mut account = None;
             for dn in &user.bind_dns {
                 let name = NormalizedDn::parse(schema, dn.as_bytes())
                     .map_err(|_| ConfiguredError::BadDn { what: "the root user's name", dn: dn.clone() })?;
                 users.push(RootUser {
+                    account: account.get_or_insert_with(|| name.clone()).clone(),
                     name,
                     dn: dn.as_str().into(),
+                    policy: Arc::clone(&user.policy),
                     password: user.password.expose().as_bytes().to_vec(),
                     revocation: Revocation::default(),
                 });
@@ -68,10 +93,17 @@ impl RootUsers {
     /// lose them.
     pub(crate) fn succeed(&mut self, before: &Self) {
         for old in &before.users {
-            match self.users.iter_mut().find(|new| **new == *old) {
+            match self.users.iter_mut().find(|new| new.is_still(old)) {
                 Some(same) => same.revocation = old.revocation.clone(),
                 None => old.revocation.revoke(),
             }
+        }
+    }
+
+    /// The sessions of an account end; those that begin from now on do not.
+    pub(crate) fn revoke(&mut self, account: &NormalizedDn) {
+        for user in self.users.iter_mut().filter(|user| user.account == *account) {
+            std::mem::take(&mut user.revocation).revoke();
         }
     }
 

@@ -33,6 +33,8 @@ pub enum NoticeKind {
     AccessControl,
     /// One-time codes: the key that is missing, and who guesses them.
     SecondFactor,
+    /// Root users whom wrong passwords lock.
+    RootAccount,
 }
 
 /// Takes a sentence.

@@ -70,6 +70,8 @@ runtime::message_kinds! {
     PASSWORD_ATTACK_ENDED = 114, Core, Notice, "Passwords are no longer guessed as message 113 said.";
     PASSWORD_SERVER_DOWN = 115, Core, Warning, "Another server that checks passwords does not answer and is not asked.";
     PASSWORD_SERVER_BACK = 116, Core, Notice, "Another server that checks passwords answers again and is asked.";
+    ROOT_ACCOUNT = 120, Core, Warning, "A root user is locked after wrong passwords, or the state of the root users \
+        cannot be written.";
     EXPIRY_WARNINGS = 119, Core, Notice, "Users whose password will expire soon were looked for; they are told now.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";

@@ -161,6 +161,7 @@ impl Server {
                 NoticeKind::Proposal => messages::PROPOSAL_NOT_TRIED,
                 NoticeKind::AccessControl => messages::INSTRUCTIONS_NOT_INDEXED,
                 NoticeKind::SecondFactor => messages::SECOND_FACTOR,
+                NoticeKind::RootAccount => messages::ROOT_ACCOUNT,
             };
             errors.report(kind, sentence);
         }));

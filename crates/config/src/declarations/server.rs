@@ -466,6 +466,14 @@ pub(super) static ROOT_DN_USER: Class = Class {
                  a reload.",
             )
             .live(Applier::Binds),
+            property(
+                "password-policy",
+                "RootDn.policy",
+                Syntax::Reference("password-policy"),
+                "The password policy of this user. It cannot be one of type ldap-pass-through.",
+            )
+            .absent("The policy \"Root Password Policy\".")
+            .live(Applier::Binds),
         ],
     )],
     children: &[],

@@ -17,7 +17,7 @@ use query::entry_place::EntryPlace;
 use query::error::store_failure;
 use store::{EntryId, StoreError};
 
-use super::pending::StateWrite;
+use super::pending::{StateOf, StateWrite};
 use crate::directory::Directory;
 
 /// Entries that are looked at in one snapshot.
@@ -109,7 +109,7 @@ impl Directory {
             let is_due = expiry.warns && expiry.is_first_warning && !state.is_disabled && tells(policy);
             if is_due && inactive(&self.reading, &facts, place, &snapshot)?.is_none() {
                 let changes = vec![StateChange::Warned { at: now }];
-                due.push(StateWrite { place, entry_uuid, changes, guess: None, done: None });
+                due.push(StateWrite { of: StateOf::Entry(place, entry_uuid), changes, guess: None, done: None });
             }
         }
         Ok((due, next))

@@ -10,6 +10,6 @@ mod reencoder;
 mod state_writer;
 
 pub use expiry_warnings::{WalkPlace, WarnedSlice};
-pub(crate) use pending::StateWrite;
+pub(crate) use pending::{StateOf, StateWrite};
 pub(crate) use reencoder::{Reencoder, Reencoding, has_deprecated};
 pub(crate) use state_writer::StateWriter;

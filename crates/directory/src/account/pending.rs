@@ -9,6 +9,7 @@ use accounts::StateChange;
 use change::state_changes::{ACCOUNTS_MAX, AccountChanges};
 use ldap::LdapResult;
 use query::entry_place::EntryPlace;
+use schema::NormalizedDn;
 use store::EntryId;
 
 /// Told when changes can be seen and are on disk, or why they are not. Called on the writer's thread: must be quick.
@@ -17,12 +18,18 @@ pub(crate) type Written = Box<dyn FnOnce(Result<(), LdapResult>) + Send>;
 /// Changes that wait at most; beyond, further ones are not taken. What guesses change is bounded by those in flight.
 const CHANGES_MAX: usize = 1 << 17;
 
+/// Whose state it is.
+#[derive(Clone, Debug)]
+pub(crate) enum StateOf {
+    /// That of an entry, with its `entryUUID`; nobody's, where nothing changes.
+    Entry(EntryPlace, [u8; 16]),
+    /// That of a root user, by the name of the account.
+    Root(NormalizedDn),
+}
+
 /// What a bind wants to be written.
 pub(crate) struct StateWrite {
-    /// The account's entry.
-    pub(crate) place: EntryPlace,
-    /// Its `entryUUID`.
-    pub(crate) entry_uuid: [u8; 16],
+    pub(crate) of: StateOf,
     /// May be none, for who must only wait as long as others.
     pub(crate) changes: Vec<StateChange>,
     /// The guess that stays counted until then.
@@ -77,7 +84,8 @@ impl Waiting {
         if self.changes >= CHANGES_MAX {
             return Err(wanted);
         }
-        let StateWrite { place, entry_uuid, changes, guess, done } = wanted;
+        let StateOf::Entry(place, entry_uuid) = wanted.of else { return Err(wanted) };
+        let StateWrite { changes, guess, done, .. } = wanted;
         let Some(pending) = self.of(place.id, entry_uuid) else { return Ok(()) };
         let before = pending.account.changes.len();
         changes.into_iter().for_each(|change| merge(&mut pending.account.changes, change));
@@ -199,7 +207,7 @@ mod tests {
 
     fn wanted(entry: u64, changes: Vec<StateChange>) -> StateWrite {
         let place = EntryPlace { backend: BackendIndex(0), id: EntryId(entry) };
-        StateWrite { place, entry_uuid: [1; 16], changes, guess: None, done: None }
+        StateWrite { of: StateOf::Entry(place, [1; 16]), changes, guess: None, done: None }
     }
 
     fn changes_of(batch: &Batch) -> Vec<(u64, Vec<StateChange>)> {

@@ -17,7 +17,7 @@ use query::entry_place::EntryPlace;
 use query::monitor_entry::MonitorEntry;
 use zeroize::Zeroizing;
 
-use super::pending::StateWrite;
+use super::pending::{StateOf, StateWrite};
 use super::state_writer::StateWriter;
 
 /// Accounts whose password is stored anew in a second, at most.
@@ -147,7 +147,12 @@ impl Shared {
             if !changes.is_empty() {
                 self.made.fetch_add(1, Ordering::Relaxed);
                 let Reencoding { place, entry_uuid, .. } = wanted;
-                self.states.write(StateWrite { place, entry_uuid, changes, guess: None, done: None });
+                self.states.write(StateWrite {
+                    of: StateOf::Entry(place, entry_uuid),
+                    changes,
+                    guess: None,
+                    done: None,
+                });
             }
             let rest = begun.elapsed().max((Duration::from_secs(1) / A_SECOND).saturating_sub(begun.elapsed()));
             let queue = self.lock();

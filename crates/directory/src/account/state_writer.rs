@@ -21,8 +21,9 @@ use query::error::store_failure;
 use query::monitor_entry::MonitorEntry;
 use store::Submitter;
 
-use super::pending::{Batch, StateWrite, Waiting, Written};
+use super::pending::{Batch, StateOf, StateWrite, Waiting, Written};
 use crate::refusal::Refusal;
+use crate::root_accounts::{RootAccounts, RootStateWritten};
 use crate::server_name::SERVER_NAME;
 
 /// How long nothing is tried after a failure.
@@ -42,6 +43,7 @@ pub(crate) struct StateWriter {
 
 struct Shared {
     backends: Arc<[Backend]>,
+    roots: Arc<RootAccounts>,
     lanes: Box<[Lane]>,
     next_csn: NextCsn,
     batches: AtomicU64,
@@ -66,11 +68,11 @@ struct Queue {
 }
 
 impl StateWriter {
-    pub(crate) fn new(backends: Arc<[Backend]>, next_csn: NextCsn) -> StateWriter {
+    pub(crate) fn new(backends: Arc<[Backend]>, roots: Arc<RootAccounts>, next_csn: NextCsn) -> StateWriter {
         let lanes = backends.iter().map(|_| Lane::default()).collect();
         let count = AtomicU64::default;
         let (batches, accounts, failures, lost) = (count(), count(), count(), count());
-        StateWriter { shared: Arc::new(Shared { backends, lanes, next_csn, batches, accounts, failures, lost }) }
+        StateWriter { shared: Arc::new(Shared { backends, roots, lanes, next_csn, batches, accounts, failures, lost }) }
     }
 
     /// Has something written; never waits.
@@ -78,10 +80,16 @@ impl StateWriter {
         self.shared.write(wanted);
     }
 
-    /// Whether nothing can be written to a backend now, as far as is known.
-    pub(crate) fn is_failing(&self, backend: BackendIndex) -> bool {
-        !self.shared.is_writable(backend)
-            || self.shared.lanes.get(backend.0).is_none_or(|lane| lane.is_failing.load(Ordering::Acquire))
+    /// Whether nothing can be written where a state is kept now, as far as is known.
+    pub(crate) fn is_failing(&self, of: &StateOf) -> bool {
+        match of {
+            StateOf::Entry(place, _) => {
+                let lane = self.shared.lanes.get(place.backend.0);
+                !self.shared.is_writable(place.backend)
+                    || lane.is_none_or(|lane| lane.is_failing.load(Ordering::Acquire))
+            }
+            StateOf::Root(_) => self.shared.roots.is_failing(),
+        }
     }
 
     /// Batches that were written.
@@ -127,7 +135,17 @@ impl Shared {
     }
 
     fn write(self: &Arc<Self>, mut wanted: StateWrite) {
-        let at = wanted.place.backend;
+        let at = match &wanted.of {
+            StateOf::Entry(place, _) => place.backend,
+            // Who changes nothing waits as long as nobody does.
+            StateOf::Root(_) if wanted.changes.is_empty() => BackendIndex(0),
+            StateOf::Root(name) => {
+                let done = wanted.done.take().map(|done| -> RootStateWritten {
+                    Box::new(move |written| done(written.map_err(|_| Refusal::StateNotWritten.into())))
+                });
+                return self.roots.change(name, &wanted.changes, done);
+            }
+        };
         let refused = || LdapResult::from(Refusal::StateNotWritten);
         let Some(lane) = self.lanes.get(at.0).filter(|_| self.is_writable(at)) else {
             return tell(wanted.done, &Err(refused()));

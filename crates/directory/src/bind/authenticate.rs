@@ -5,16 +5,13 @@ use std::time::Instant;
 use access::guesses::Guessed;
 use accounts::{
     BindRefusal, Credential as Proof, MayGuess, Moment, PasswordPolicyResponse, StateChange, StateUpdateFailure,
-    UnderLock,
+    UnderLock, Verdict,
 };
 use ldap::{ControlBuf, LdapResult, ResultCode};
-use query::backend::BackendIndex;
-use query::entry_place::EntryPlace;
 use schema::NormalizedDn;
-use store::EntryId;
 use zeroize::Zeroizing;
 
-use super::claimed::{Claimed, Found, Who};
+use super::claimed::{Claimed, Who};
 use super::code::take_code;
 use super::context::BindContext;
 use super::done::{BindDone, BindFailure, authorization_identity};
@@ -23,7 +20,7 @@ use super::shown_code::Spending;
 use super::step::{
     Attempt, BindStep, Credential, Guessing, HashJob, Judged, QueuedBind, RemoteJob, Via, Wait, WaitingBind, Wrong,
 };
-use crate::account::StateWrite;
+use crate::account::{StateOf, StateWrite};
 use access::inactive::{Inactive, LOCKED_MESSAGE};
 
 /// Whom a client says to be.
@@ -147,12 +144,11 @@ impl BindContext<'_> {
         let write = self.some_policy_counts().then(|| {
             let is_counted = failure.is_wrong_guess();
             let changes = if is_counted { claimed.account().after_wrong_password() } else { None };
-            let (place, entry_uuid) = place_of(&claimed.who);
             let guess = match guess {
                 Guessing::Counted(guess) if is_counted => Some(guess),
                 _ => None,
             };
-            StateWrite { place, entry_uuid, changes: changes.into_iter().collect(), guess, done: None }
+            StateWrite { of: claimed.who.state_of(), changes: changes.into_iter().collect(), guess, done: None }
         });
         Wait::of_refusal(via, write)
     }
@@ -177,7 +173,7 @@ impl BindContext<'_> {
             }
             return Judged { claimed, via, wrong: None, spending };
         };
-        self.spend_unanswered(place_of(&claimed.who), spending);
+        self.spend_unanswered(&claimed.who, spending);
         let wait = self.wait_of_refusal(&claimed, failure, (&via, guess));
         Judged { claimed, via, wrong: Some(Wrong { failure, wait }), spending: None }
     }
@@ -192,32 +188,34 @@ impl BindContext<'_> {
 
     /// What follows for who has proved to be the user.
     fn conclude_right(&self, claimed: Claimed, via: &Via, proof: Proof, code: Option<Spending>) -> BindStep {
-        let verdict = claimed.account().after_right_password(proof);
+        let mut verdict = claimed.account().after_right_password(proof);
         let is_reset = claimed.account().must_change();
-        let found = match claimed.who {
-            Who::Entry(found) => found,
-            Who::Root { mut bound } => {
-                bound.authentication = via.authentication.clone();
-                return BindStep::Done(self.succeeded(*bound, via, verdict.told));
-            }
+        if matches!(claimed.who, Who::Root(_)) && via.is_of_system() && verdict.refusal.is_some_and(is_lock) {
+            // Whoever owns the server has a way in, however many wrong passwords strangers send.
+            verdict = Verdict::default();
+        }
+        if let Some(refusal) = verdict.refusal {
+            let failure = match (refusal, &claimed.who) {
+                (BindRefusal::Disabled, Who::Entry(found)) if found.inactive == Some(Inactive::Locked) => {
+                    BindFailure::Inactivated
+                }
+                _ => BindFailure::Refused(refusal),
+            };
+            self.spend_unanswered(&claimed.who, code);
+            return BindStep::Done(self.refused(failure, via, verdict.told));
+        }
+        let (of, mut bound) = match claimed.who {
+            Who::Entry(found) => (StateOf::Entry(found.place, found.entry_uuid), found.bound),
+            Who::Root(found) => (StateOf::Root(found.account), found.bound),
             Who::Nobody { why, .. } => {
                 return BindStep::Done(self.refused(why, via, PasswordPolicyResponse::default()));
             }
         };
-        if let Some(refusal) = verdict.refusal {
-            let failure = match (refusal, found.inactive) {
-                (BindRefusal::Disabled, Some(Inactive::Locked)) => BindFailure::Inactivated,
-                _ => BindFailure::Refused(refusal),
-            };
-            self.spend_unanswered((found.place, found.entry_uuid), code);
-            return BindStep::Done(self.refused(failure, via, verdict.told));
-        }
-        let Found { place, entry_uuid, mut bound, .. } = *found;
         let on_failure = claimed.policy.state_update_failure;
         let must_write = on_failure != StateUpdateFailure::Ignore && !verdict.changes.is_empty();
         let is_checked = must_write || on_failure == StateUpdateFailure::Proactive;
         let refused = || self.refused(BindFailure::StateNotWritten, via, PasswordPolicyResponse::default());
-        if is_checked && self.states.is_failing(place.backend) {
+        if is_checked && self.states.is_failing(&of) {
             return BindStep::Done(refused());
         }
         bound.authentication = via.authentication.clone();
@@ -236,7 +234,7 @@ impl BindContext<'_> {
         // A grace login is one less for good, and a code is good once; nothing else that a bind writes is worth
         // waiting for.
         let waits = is_by_code || changes.iter().any(|change| matches!(change, StateChange::UseGrace { .. }));
-        let write = StateWrite { place, entry_uuid, changes, guess, done: None };
+        let write = StateWrite { of, changes, guess, done: None };
         if waits {
             let failed = (is_by_code || on_failure != StateUpdateFailure::Ignore).then(refused);
             let wait = Wait { write: Some(write), not_before: None };
@@ -277,7 +275,7 @@ impl HashJob {
     /// Whether a root user is named: such binds have a reserve in the pool.
     #[must_use]
     pub fn is_of_root_user(&self) -> bool {
-        matches!(self.attempt.claimed.who, Who::Root { .. })
+        matches!(self.attempt.claimed.who, Who::Root(_))
     }
 
     /// Checks the password; takes as long as the stored value's cost says.
@@ -308,13 +306,9 @@ pub(super) fn is_password(stored: &[Vec<u8>], clear: &[u8]) -> bool {
     stored.iter().fold(false, |found, stored| password::verify(stored, clear) | found)
 }
 
-/// Where the state of whom is written; nobody's is not, but waits for that of others.
-pub(super) fn place_of(who: &Who) -> (EntryPlace, [u8; 16]) {
-    match who {
-        Who::Entry(found) => (found.place, found.entry_uuid),
-        Who::Nobody { backend, .. } => (EntryPlace { backend: *backend, id: EntryId::ROOT }, [0; 16]),
-        Who::Root { .. } => (EntryPlace { backend: BackendIndex(0), id: EntryId::ROOT }, [0; 16]),
-    }
+/// Whether the account is only locked: strangers may have done that.
+fn is_lock(refusal: BindRefusal) -> bool {
+    !matches!(refusal, BindRefusal::Disabled | BindRefusal::NotStarted | BindRefusal::Ended)
 }
 
 /// The draft's control for who asked for it, Netscape's for others, where there is something to say.

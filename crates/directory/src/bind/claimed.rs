@@ -2,7 +2,7 @@
 //!
 //! Nobody has a password, a policy and a state as everybody else, so that what follows is the same work.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use access::Bound;
 use access::guesses::Guessed;
@@ -12,8 +12,10 @@ use password::{ScramHash, ScramKeys};
 use query::backend::BackendIndex;
 use query::entry_place::EntryPlace;
 use schema::NormalizedDn;
+use store::EntryId;
 
 use super::done::BindFailure;
+use crate::account::StateOf;
 
 /// Who is meant, with all that a bind depends on. What is large is boxed: a claim is handed on several times.
 pub(crate) struct Claimed {
@@ -36,10 +38,7 @@ pub(super) enum Who {
         backend: BackendIndex,
     },
     /// A root user of the configuration.
-    Root {
-        /// What the session would be.
-        bound: Box<Bound>,
-    },
+    Root(Box<FoundRoot>),
     /// An entry with a password.
     Entry(Box<Found>),
 }
@@ -56,15 +55,28 @@ pub(super) struct Found {
     pub(super) bound: Bound,
 }
 
-impl Claimed {
-    /// A root user.
-    pub(super) fn root(bound: Bound, password: Vec<u8>, now: Moment) -> Claimed {
-        // Root users are not locked: somebody must be able to unlock the others.
-        static POLICY: LazyLock<Arc<PasswordPolicy>> = LazyLock::new(Arc::default);
-        let (policy, state) = (Arc::clone(&POLICY), Box::default());
-        Claimed { who: Who::Root { bound: Box::new(bound) }, passwords: vec![password], policy, state, now }
-    }
+/// A root user who was found.
+pub(super) struct FoundRoot {
+    pub(super) name: NormalizedDn,
+    /// Under which the state is kept.
+    pub(super) account: NormalizedDn,
+    pub(super) guessed: Guessed,
+    /// What the session would be.
+    pub(super) bound: Bound,
+}
 
+impl Who {
+    /// Whose state is written; nobody's is not, but waits for that of others.
+    pub(super) fn state_of(&self) -> StateOf {
+        match self {
+            Who::Entry(found) => StateOf::Entry(found.place, found.entry_uuid),
+            Who::Root(found) => StateOf::Root(found.account.clone()),
+            Who::Nobody { backend, .. } => StateOf::Entry(EntryPlace { backend: *backend, id: EntryId::ROOT }, [0; 16]),
+        }
+    }
+}
+
+impl Claimed {
     /// The account at the moment of the bind.
     pub(super) fn account(&self) -> Account<'_> {
         Account { policy: &self.policy, state: &self.state, now: self.now }
@@ -74,7 +86,8 @@ impl Claimed {
     pub(super) fn guessed(&self) -> Option<Guessed> {
         match &self.who {
             Who::Entry(found) => Some(Guessed::entry(found.place)),
-            Who::Nobody { .. } | Who::Root { .. } => None,
+            Who::Root(root) => Some(root.guessed),
+            Who::Nobody { .. } => None,
         }
     }
 
@@ -84,9 +97,7 @@ impl Claimed {
             Who::Nobody { .. } => None,
             // What is stored here does not count.
             Who::Entry(_) if self.policy.pass_through.is_some() => None,
-            Who::Root { .. } | Who::Entry(_) => {
-                self.passwords.iter().find_map(|stored| password::scram_keys(stored, hash))
-            }
+            Who::Root(_) | Who::Entry(_) => self.passwords.iter().find_map(|stored| password::scram_keys(stored, hash)),
         }
     }
 

@@ -88,9 +88,10 @@ impl BindContext<'_> {
     }
 
     /// Has a code used up without anybody waiting for it: it was right, and the bind is refused.
-    pub(super) fn spend_unanswered(&self, (place, entry_uuid): (EntryPlace, [u8; 16]), spending: Option<Spending>) {
+    pub(super) fn spend_unanswered(&self, who: &Who, spending: Option<Spending>) {
         if let Some(Spending { change, held }) = spending {
-            self.states.write(StateWrite { place, entry_uuid, changes: vec![change], guess: Some(held), done: None });
+            let of = who.state_of();
+            self.states.write(StateWrite { of, changes: vec![change], guess: Some(held), done: None });
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use access::{Authentication, Identity};
 use ldap::LdapResult;
 
-use super::authenticate::{is_password, place_of};
+use super::authenticate::is_password;
 use super::claimed::{Claimed, Who};
 use super::code::take_code;
 use super::context::BindContext;
@@ -45,7 +45,7 @@ impl Proven {
     pub(crate) fn identity(&self) -> Identity {
         match &self.0.who {
             Who::Entry(found) => found.bound.identity.clone(),
-            Who::Root { bound } => bound.identity.clone(),
+            Who::Root(found) => found.bound.identity.clone(),
             Who::Nobody { .. } => Identity::Anonymous,
         }
     }
@@ -89,7 +89,7 @@ impl BindContext<'_> {
         let Judged { claimed, wrong, spending, .. } = self.judge(attempt, is_right);
         Ok(match wrong {
             None => {
-                self.spend_unanswered(place_of(&claimed.who), spending);
+                self.spend_unanswered(&claimed.who, spending);
                 ComparedPassword::Right(Box::new(Proven(claimed)))
             }
             Some(Wrong { wait, .. }) => ComparedPassword::Wrong(Box::new(wait)),

@@ -19,13 +19,14 @@ use query::read_moment::ReadContext;
 use schema::NormalizedDn;
 use store::StoreError;
 
-use super::claimed::{Claimed, Found, Who};
+use super::claimed::{Claimed, Found, FoundRoot, Who};
 use super::decoy::{Decoys, NobodysName};
 use super::done::BindFailure;
 use super::remembered::RememberedBinds;
 use crate::account::{Reencoder, StateWriter};
 use crate::in_force::InForce;
-use crate::root_users::RootUsers;
+use crate::root_accounts::RootAccounts;
+use crate::root_users::{RootUser, RootUsers};
 use crate::second_factor::SecondFactors;
 use crate::timer::Timer;
 
@@ -48,6 +49,7 @@ pub(crate) struct BindContext<'d> {
     pub(crate) reencoder: &'d Reencoder,
     pub(crate) timer: &'d Arc<Timer>,
     pub(crate) second_factors: &'d SecondFactors,
+    pub(crate) root_accounts: &'d RootAccounts,
 }
 
 impl BindContext<'_> {
@@ -69,19 +71,30 @@ impl BindContext<'_> {
     fn claim_by(&self, name: &NormalizedDn, by_password: bool) -> Result<Claimed, LdapResult> {
         let facts = self.in_force.facts();
         if let Some(root) = self.roots.load().user(name) {
-            let limits = self.limits_finder(&facts).by_rules(&root.dn, Some(name), true);
-            let bound = Bound {
-                identity: Identity::Root { dn: root.dn.clone() },
-                authentication: Authentication::None,
-                limits: limits.map_err(|error| store_failure(&error))?,
-                standing: Standing::of_root(&root.revocation),
-            };
-            return Ok(Claimed::root(bound, root.password.clone(), self.clock.now()));
+            return self.claim_root(&facts, root).map_err(|error| store_failure(&error));
         }
         let Some((at, backend)) = self.holder(name) else {
             return Ok(self.claim_of_nobody(&facts, BindFailure::NoEntry, outside(name.as_bytes())));
         };
         self.claim_entry(&facts, (at, backend), name, by_password).map_err(|error| store_failure(&error))
+    }
+
+    fn claim_root(&self, facts: &Arc<Facts>, root: &RootUser) -> Result<Claimed, StoreError> {
+        let bound = Bound {
+            identity: Identity::Root { dn: root.dn.clone() },
+            authentication: Authentication::None,
+            limits: self.limits_finder(facts).by_rules(&root.dn, Some(&root.name), true)?,
+            standing: Standing::of_root(&root.revocation),
+        };
+        let (name, account, guessed) = (root.name.clone(), root.account.clone(), root.guessed());
+        let state = Box::new(self.root_accounts.state(&root.account));
+        Ok(Claimed {
+            who: Who::Root(Box::new(FoundRoot { name, account, guessed, bound })),
+            passwords: vec![root.password.clone()],
+            policy: Arc::clone(&root.policy),
+            state,
+            now: self.clock.now(),
+        })
     }
 
     /// Whoever is meant by what the client sent as a name, it is nobody.
@@ -170,7 +183,18 @@ impl BindContext<'_> {
 
     /// The same; none when nothing was written.
     pub(super) fn renewed(&self, claimed: &Claimed) -> Result<Option<Claimed>, StoreError> {
-        let Who::Entry(found) = &claimed.who else { return Ok(None) };
+        let found = match &claimed.who {
+            Who::Entry(found) => found,
+            Who::Root(found) => {
+                let facts = self.in_force.facts();
+                let now = match self.roots.load().user(&found.name) {
+                    Some(root) => self.claim_root(&facts, root)?,
+                    None => self.claim_of_nobody(&facts, BindFailure::NoEntry, outside(found.name.as_bytes())),
+                };
+                return Ok(Some(now));
+            }
+            Who::Nobody { .. } => return Ok(None),
+        };
         let at = found.place.backend;
         let Some(backend) = self.backends.get(at.0) else { return Ok(None) };
         if backend.store.last_change() == found.seen {

@@ -20,7 +20,7 @@ use super::claimed::Who;
 use super::context::BindContext;
 use super::done::BindDone;
 use super::step::{Attempt, BindStep, Guessing, RemoteJob};
-use crate::account::StateWrite;
+use crate::account::{StateOf, StateWrite};
 use crate::refusal::Refusal;
 
 /// `{SASL}` values of one entry that saslauthd is asked about.
@@ -145,7 +145,12 @@ impl BindContext<'_> {
         let verdict = remote.check(&RemoteQuestion { account, password: clear });
         let (place, entry_uuid, at) = (found.place, found.entry_uuid, self.clock.now());
         let write = |change| {
-            self.states.write(StateWrite { place, entry_uuid, changes: vec![change], guess: None, done: None });
+            self.states.write(StateWrite {
+                of: StateOf::Entry(place, entry_uuid),
+                changes: vec![change],
+                guess: None,
+                done: None,
+            });
         };
         match verdict {
             RemoteVerdict::Unavailable(reason) => Ok(self.unavailable(attempt, reason)),

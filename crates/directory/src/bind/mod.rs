@@ -39,6 +39,8 @@ mod step;
 #[cfg(test)]
 mod elsewhere_tests;
 #[cfg(test)]
+mod root_tests;
+#[cfg(test)]
 pub(crate) mod tests;
 
 pub use authenticate::Named;

@@ -67,6 +67,13 @@ pub(crate) struct Via {
     pub(crate) wants_identity: bool,
 }
 
+impl Via {
+    /// Whether the system says who it is: the owner of the server, or another of its users, on a local socket.
+    pub(super) fn is_of_system(&self) -> bool {
+        matches!(self.authentication, Authentication::LocalSocket)
+    }
+}
+
 /// A claim that is being proved.
 pub(super) struct Attempt {
     pub(super) claimed: Claimed,

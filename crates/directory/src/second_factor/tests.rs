@@ -14,7 +14,7 @@ use query::entry_place::EntryPlace;
 use query::notices::NoticeKind;
 
 use crate::Session;
-use crate::account::StateWrite;
+use crate::account::{StateOf, StateWrite};
 use crate::bind::tests::{bound, step};
 use crate::bind::{BindFailure, BindStep};
 use crate::update::tests::bed::{ANN, BEN, Bed};
@@ -48,7 +48,12 @@ fn enrol(bed: &Bed, dn: &str, kind: Kind, digits: u8) {
     let (sender, receiver) = mpsc::channel();
     let done: Box<dyn FnOnce(Result<(), LdapResult>) + Send> = Box::new(move |written| sender.send(written).unwrap());
     let changes = vec![put, used];
-    bed.directory.states.write(StateWrite { place, entry_uuid, changes, guess: None, done: Some(done) });
+    bed.directory.states.write(StateWrite {
+        of: StateOf::Entry(place, entry_uuid),
+        changes,
+        guess: None,
+        done: Some(done),
+    });
     receiver.recv().unwrap().unwrap();
 }
 
@@ -279,7 +284,10 @@ fn an_administrator_enrols_and_removes() {
         assert_eq!(manage(&bed, ANN, action.clone()).0, refused, "{action:?}");
     }
     assert_eq!(manage(&bed, "uid=nobody,dc=example,dc=com", FactorAction::List).0, ResultCode::NO_SUCH_OBJECT);
-    assert_eq!(manage(&bed, "cn=Directory Manager", FactorAction::List).0, ResultCode::UNWILLING_TO_PERFORM);
+    // Root users have none.
+    let remove = FactorAction::Remove { name: String::new() };
+    assert_eq!(manage(&bed, "cn=Directory Manager", remove).0, ResultCode::UNWILLING_TO_PERFORM);
+    assert_eq!(manage(&bed, "cn=Directory Manager", FactorAction::List).0, ResultCode::SUCCESS);
     let known = KnownToken { name: "phone".to_owned(), kind: "TOTP".to_owned(), digits: 6, is_active: true };
     assert_eq!(manage(&bed, ANN, FactorAction::List).1.tokens, [known]);
     assert_eq!(manage(&bed, ANN, FactorAction::Remove { name: String::new() }).0, ResultCode::SUCCESS);
@@ -320,16 +328,16 @@ fn a_damaged_token_keeps_its_account_out() {
     // As if it had been copied from another entry.
     let (other, other_uuid) = place_of(&bed, BEN);
     let changes = vec![StateChange::PutToken { value: value.replace("active", "pending").into_bytes() }];
-    bed.directory.states.write(StateWrite { place: other, entry_uuid: other_uuid, changes, guess: None, done: None });
+    bed.directory.states.write(StateWrite { of: StateOf::Entry(other, other_uuid), changes, guess: None, done: None });
     bed.wait_for(|| !bed.values(BEN, "ds-pwp-one-time-password-token").is_empty());
     assert_eq!(outcome(&bed, BEN, "benben"), GOOD, "a token that was never shown is not asked for");
     let key = Token::parse(&value).unwrap().key();
     let changes = vec![StateChange::SpendCode { token: key, next: 0 }];
-    bed.directory.states.write(StateWrite { place: other, entry_uuid: other_uuid, changes, guess: None, done: None });
+    bed.directory.states.write(StateWrite { of: StateOf::Entry(other, other_uuid), changes, guess: None, done: None });
     bed.wait_for(|| bed.values(BEN, "ds-pwp-one-time-password-token")[0].contains("active"));
     assert_eq!(outcome(&bed, BEN, &format!("benben{}", code(&bed, 0))), WRONG_CODE);
     let changes = vec![StateChange::RemoveToken { token: None }];
-    bed.directory.states.write(StateWrite { place, entry_uuid, changes, guess: None, done: None });
+    bed.directory.states.write(StateWrite { of: StateOf::Entry(place, entry_uuid), changes, guess: None, done: None });
     bed.wait_for(|| bed.values(ANN, "ds-pwp-one-time-password-token").is_empty());
     assert_eq!(outcome(&bed, ANN, "opensesame"), GOOD);
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use accounts::{Account, HistoryValue, Lock, LockEnd, Moment, TimeFormat};
+use accounts::{Account, AccountState, HistoryValue, Lock, LockEnd, Moment, TimeFormat};
 use ldap::LdapResult;
 use ldap::password_policy_state::StateItem;
 use query::account_state::moment;
@@ -60,6 +60,11 @@ impl Items {
     /// The attributes with the values that they are to have.
     pub(super) fn into_changes(self) -> Vec<(String, Vec<Vec<u8>>)> {
         self.changes
+    }
+
+    /// The state as it is to be.
+    pub(super) fn into_state(self) -> AccountState {
+        self.case.state
     }
 
     fn account(&self) -> Account<'_> {

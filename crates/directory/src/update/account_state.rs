@@ -6,11 +6,13 @@
 use std::sync::Arc;
 
 use access::{Identity, Privilege};
+use accounts::AccountState;
 use change::proposal::{Flags, Kind};
 use ldap::password_policy_state::{PasswordPolicyState, StateItem, StateOperation};
-use ldap::{LdapResult, MadeUpdate, ModifyOperation, oids};
+use ldap::{LdapResult, MadeUpdate, ModifyOperation, ResultCode, oids};
 use query::backend::holder;
 use query::error::{invalid_dn, no_such_object, shown};
+use query::facts::Facts;
 use schema::NormalizedDn;
 
 use super::account_items::{Items, read_by};
@@ -18,15 +20,21 @@ use super::context::UpdateContext;
 use super::decided::Decided;
 use super::done::{ExtendedAnswer, UpdateCallback, UpdateDone};
 use super::order::Order;
-use super::password_case::Asker;
+use super::password_case::{Asker, PasswordCase};
 use super::rights::Told;
 use crate::refusal::Refusal;
+use crate::root_users::{RootUser, RootUsers};
 
 /// What a request comes to.
 enum Outcome {
     /// Nothing is written: the value of the response.
     Read(Vec<u8>),
     Written(Box<Decided<'static>>),
+    /// The state of a root user: answered when that is on disk.
+    OfRoot {
+        account: NormalizedDn,
+        value: Vec<u8>,
+    },
 }
 
 impl UpdateContext<'_> {
@@ -34,11 +42,14 @@ impl UpdateContext<'_> {
     pub(super) fn account_state(&self, order: &Order<'_, '_>, wanted: &PasswordPolicyState, done: UpdateCallback) {
         match self.try_account_state(order, wanted) {
             Ok(Outcome::Written(decided)) => self.propose(*decided, done),
-            Ok(Outcome::Read(value)) => done(UpdateDone {
-                response_name: Some(oids::extended::PASSWORD_POLICY_STATE),
-                response_value: Some(value),
-                ..UpdateDone::refused(LdapResult::success())
-            }),
+            Ok(Outcome::Read(value)) => done(answered(value)),
+            Ok(Outcome::OfRoot { account, value }) => {
+                let then = move |written: std::io::Result<()>| match written {
+                    Ok(()) => done(answered(value)),
+                    Err(_) => done(UpdateDone::refused(Refusal::StateNotWritten.into())),
+                };
+                self.binding.root_accounts.change(&account, &[], Some(Box::new(then)));
+            }
             Err(told) => done(UpdateDone::told(*told)),
         }
     }
@@ -51,8 +62,8 @@ impl UpdateContext<'_> {
         if !self.rights_of(order, &facts)?.has(Privilege::PasswordReset) {
             return Err(Refusal::AccountStateByUser.into());
         }
-        if self.roots.load().find(&name).is_some() {
-            return Err(Refusal::RootAccountState.into());
+        if let Some(root) = self.roots.load().user(&name) {
+            return self.root_account_state(order, wanted, (&facts, root), controls.flags.has(Flags::NO_OP));
         }
         let missing = || no_such_object(&shown(dn), "");
         let (at, _) = holder(self.backends, name.as_bytes()).ok_or_else(missing)?;
@@ -62,10 +73,7 @@ impl UpdateContext<'_> {
         self.review_made(order, (&identity, at, Kind::PasswordModify), &made, &mut controls)?;
         let case = self.password_case(&facts, &Asker { order, identity: &identity }, at, &name)?.ok_or_else(missing)?;
         let mut items = Items::of(case);
-        let shown = items.run(&wanted.operations)?;
-        let operations: Vec<StateOperation> =
-            shown.into_iter().map(|item| StateOperation::new(item, items.values(item))).collect();
-        let value = PasswordPolicyState { target: dn.clone(), operations }.encode();
+        let value = items.answer(wanted)?;
         let changes = items.into_changes();
         if changes.is_empty() {
             return Ok(Outcome::Read(value));
@@ -89,7 +97,62 @@ impl UpdateContext<'_> {
     }
 }
 
+impl UpdateContext<'_> {
+    /// The same of a root user, whose state is no entry's. Who may read and change the configuration, where root users
+    /// are, may do that with their state.
+    fn root_account_state(
+        &self,
+        order: &Order<'_, '_>,
+        wanted: &PasswordPolicyState,
+        (facts, root): (&Arc<Facts>, &RootUser),
+        is_tried_only: bool,
+    ) -> Result<Outcome, Box<Told>> {
+        let rights = self.rights_of(order, facts)?;
+        let writes = wanted.operations.iter().any(|it| it.item().is_none_or(|item| read_by(item) != item));
+        if !rights.has(if writes { Privilege::ConfigWrite } else { Privilege::ConfigRead }) {
+            return Err(Refusal::RootAccountState.into());
+        }
+        let identity = self.requestor(&order.session.identity)?;
+        let case = self.password_case_of_root(facts, &Asker { order, identity: &identity }, root)?;
+        if is_tried_only {
+            Items::of(case).answer(wanted)?;
+            let result = if writes { ResultCode::NO_OPERATION } else { ResultCode::SUCCESS };
+            return Err(Box::new(Told::open(LdapResult::new(result, ""))));
+        }
+        let edit = |state: &AccountState| -> Result<_, LdapResult> {
+            let mut items = Items::of(PasswordCase { state: state.clone(), ..case });
+            let value = items.answer(wanted)?;
+            Ok((items.into_state(), value))
+        };
+        let (value, is_kept_out) = self.binding.root_accounts.edit(&root.account, edit)?;
+        if is_kept_out {
+            self.roots.rcu(|users| {
+                let mut users = RootUsers::clone(users);
+                users.revoke(&root.account);
+                users
+            });
+        }
+        Ok(if writes { Outcome::OfRoot { account: root.account.clone(), value } } else { Outcome::Read(value) })
+    }
+}
+
+fn answered(value: Vec<u8>) -> UpdateDone {
+    UpdateDone {
+        response_name: Some(oids::extended::PASSWORD_POLICY_STATE),
+        response_value: Some(value),
+        ..UpdateDone::refused(LdapResult::success())
+    }
+}
+
 impl Items {
+    /// Makes the operations; the value of the response.
+    fn answer(&mut self, wanted: &PasswordPolicyState) -> Result<Vec<u8>, LdapResult> {
+        let shown = self.run(&wanted.operations)?;
+        let operations: Vec<StateOperation> =
+            shown.into_iter().map(|item| StateOperation::new(item, self.values(item))).collect();
+        Ok(PasswordPolicyState { target: wanted.target.clone(), operations }.encode())
+    }
+
     /// Makes the operations one after the other; what is to be shown in the end, in the order of the numbers.
     fn run(&mut self, operations: &[StateOperation]) -> Result<Vec<StateItem>, LdapResult> {
         if operations.is_empty() {

@@ -24,6 +24,7 @@ use super::context::UpdateContext;
 use super::decided::snapshot;
 use super::order::Order;
 use super::rights::new_entry;
+use crate::root_users::RootUser;
 
 /// See the module.
 pub(super) struct PasswordCase {
@@ -68,6 +69,26 @@ impl UpdateContext<'_> {
         let mut case = self.case(facts, asker, is_own(facts, asker.identity, name))?;
         let is_found = self.read_account(facts, backend, at, name, &mut case).map_err(|error| store_failure(&error))?;
         Ok(is_found.then_some(case))
+    }
+
+    /// The case of a root user.
+    pub(super) fn password_case_of_root(
+        &self,
+        facts: &Arc<Facts>,
+        asker: &Asker<'_, '_, '_>,
+        root: &RootUser,
+    ) -> Result<PasswordCase, LdapResult> {
+        let is_self = matches!(asker.identity, Identity::Root { dn } if self.is_name_of(root, dn));
+        let mut case = self.case(facts, asker, is_self)?;
+        case.policy = Arc::clone(&root.policy);
+        case.state = self.binding.root_accounts.state(&root.account);
+        case.stored = vec![root.password.clone()];
+        Ok(case)
+    }
+
+    fn is_name_of(&self, root: &RootUser, dn: &str) -> bool {
+        let name = NormalizedDn::parse(&self.schema(), dn.as_bytes());
+        name.is_ok_and(|name| self.roots.load().user(&name).is_some_and(|named| named.account == root.account))
     }
 
     /// The case of an entry that is to be added.

@@ -24,7 +24,7 @@ use super::done::{UpdateCallback, UpdateDone};
 use super::order::Order;
 use super::password_case::{Asker, PasswordCase};
 use super::rights::Told;
-use crate::account::StateWrite;
+use crate::account::{StateOf, StateWrite};
 use crate::refusal::Refusal;
 use crate::second_factor::AccountTokens;
 
@@ -72,6 +72,9 @@ impl UpdateContext<'_> {
 
     fn try_second_factor(&self, order: &Order<'_, '_>, wanted: &SecondFactor) -> Result<Outcome, Box<Told>> {
         let is_change = wanted.action != FactorAction::List;
+        if !is_change && self.lists_root_user(order, &wanted.user)? {
+            return Ok(Outcome { answer: SecondFactorAnswer::default(), write: None });
+        }
         let account = self.managed(order, &wanted.user, is_change)?;
         let tokens = &account.case.state.tokens;
         let mut answer = SecondFactorAnswer::default();
@@ -90,8 +93,17 @@ impl UpdateContext<'_> {
             FactorAction::Remove { name } => StateChange::RemoveToken { token: Some(named(tokens, name)?.key()) },
         };
         let Managed { place, entry_uuid, .. } = account;
-        let write = StateWrite { place, entry_uuid, changes: vec![change], guess: None, done: None };
+        let write =
+            StateWrite { of: StateOf::Entry(place, entry_uuid), changes: vec![change], guess: None, done: None };
         Ok(Outcome { answer, write: Some(write) })
+    }
+
+    /// Whether a root user's tokens are asked for, of which there are none, by who may ask for those of others.
+    fn lists_root_user(&self, order: &Order<'_, '_>, user: &str) -> Result<bool, LdapResult> {
+        let facts = self.facts();
+        let name = NormalizedDn::parse(&facts.schema, user.as_bytes()).ok();
+        let is_root = name.is_some_and(|name| self.roots.load().user(&name).is_some());
+        Ok(is_root && self.rights_of(order, &facts)?.has(Privilege::PasswordReset))
     }
 
     /// The account, if whoever asks may do that.

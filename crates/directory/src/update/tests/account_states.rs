@@ -153,7 +153,7 @@ fn faults_change_nothing() {
     state("uid=no,dc=example,dc=com", 1, &[]).refused(ResultCode::NO_SUCH_OBJECT, "");
     state("dc=elsewhere", 1, &[]).refused(ResultCode::NO_SUCH_OBJECT, "");
     state(&format!("dn:{ANN}"), 1, &[]).refused(ResultCode::INVALID_DN_SYNTAX, "");
-    state("cn=Directory Manager", 1, &[]).refused(ResultCode::UNWILLING_TO_PERFORM, "root users");
+    state("cn=Directory Manager", 5, &["soon"]).refused(CONSTRAINT, "not \"soon\"");
     assert_eq!(bed.values(ANN, "ds-pwp-account-disabled"), Vec::<String>::new());
     bed.bind_as(ANN, "opensesame");
     let denied = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
