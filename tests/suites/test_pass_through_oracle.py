@@ -82,21 +82,23 @@ def servers(tmp_path_factory):
     ):
         asked = {name: f"127.0.0.1:{closed}" if name == "Down" else address(remote) for name in POLICIES}
         pando = Pando(tmp_path_factory.mktemp("pando") / "inst").setup()
-        tables = [
-            policy(name, *(f"{key} = '{value}'" for key, value in with_server(says, asked[name]).items()))
-            for name, says in POLICIES.items()
-        ]
-        pando.configure("".join(tables)).start()
-        pando.connect().add_s(BASE, [("objectClass", [b"domain"]), ("dc", [b"example"])])
-        admin = opendj_server.connect(opendj)
-        for name, says in POLICIES.items():
-            add_policy(admin, name, with_server(says, asked[name]))
-        for root in (admin, pando.connect()):
-            root.add_s(PEOPLE, [("objectClass", [b"organizationalUnit"]), ("ou", [b"Staff"])])
-            for name, (policy_name, attributes, _, _) in BINDS.items():
-                root.add_s(dn(name), person(name, **attributes, **pointer(policy_name)))
-        yield opendj, pando.url
-        pando.remove()
+        try:
+            tables = [
+                policy(name, *(f"{key} = '{value}'" for key, value in with_server(says, asked[name]).items()))
+                for name, says in POLICIES.items()
+            ]
+            pando.configure("".join(tables)).start()
+            pando.connect().add_s(BASE, [("objectClass", [b"domain"]), ("dc", [b"example"])])
+            admin = opendj_server.connect(opendj)
+            for name, says in POLICIES.items():
+                add_policy(admin, name, with_server(says, asked[name]))
+            for root in (admin, pando.connect()):
+                root.add_s(PEOPLE, [("objectClass", [b"organizationalUnit"]), ("ou", [b"Staff"])])
+                for name, (policy_name, attributes, _, _) in BINDS.items():
+                    root.add_s(dn(name), person(name, **attributes, **pointer(policy_name)))
+            yield opendj, pando.url
+        finally:
+            pando.remove()
 
 
 def with_server(says: dict[str, str], server: str) -> dict[str, str]:

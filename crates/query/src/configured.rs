@@ -38,6 +38,17 @@ pub enum ConfiguredError {
         /// As configured.
         dn: String,
     },
+    /// Binds would write over what entries hold for their users.
+    #[error(
+        "the password policy \"{policy}\": last-login-time-attribute is \"{attribute}\"; it must be an operational \
+         attribute of the schema, such as ds-pwp-last-login-time"
+    )]
+    LastLoginAttribute {
+        /// The policy's name.
+        policy: String,
+        /// As configured.
+        attribute: String,
+    },
     /// Two backends hold the same suffix.
     #[error("the base DN \"{dn}\" belongs to two backends: \"{first}\" and \"{second}\"")]
     DoubleSuffix {

@@ -1,5 +1,7 @@
 //! Whether a new password obeys the rules.
 
+use std::collections::HashSet;
+
 use super::fault::PasswordFault;
 use super::rule::{AttributeValueRule, ValidatorRule};
 use super::text::{difference, folded, reversed};
@@ -116,14 +118,19 @@ fn check_entry(rule: &AttributeValueRule, text: &str, entry: &dyn EntryValues) -
     if is_found { Err(PasswordFault::InEntry) } else { Ok(()) }
 }
 
-/// Whether a part of the password, of so many characters, is a part of the value.
+/// Whether a part of the password, of so many characters, is a part of the value. The time grows with the length of
+/// both, not with their product: users write values of any length.
 fn shares(password: &str, value: &str, length: u32) -> bool {
     let length = usize::try_from(length.max(1)).unwrap_or(usize::MAX);
-    let starts: Vec<usize> = password.char_indices().map(|(at, _)| at).chain([password.len()]).collect();
-    starts.windows(length.saturating_add(1)).any(|part| match part {
-        [from, .., to] => password.get(*from..*to).is_some_and(|part| value.contains(part)),
-        _ => false,
-    })
+    let parts: HashSet<&str> = parts_of(password, length).collect();
+    !parts.is_empty() && parts_of(value, length).any(|part| parts.contains(part))
+}
+
+/// The parts of so many characters, one from each character on.
+fn parts_of(text: &str, length: usize) -> impl Iterator<Item = &str> {
+    let starts = text.char_indices().map(|(at, _)| at);
+    let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]).skip(length);
+    starts.zip(ends).filter_map(|(from, to)| text.get(from..to))
 }
 
 fn is_less(length: usize, limit: u32) -> bool {

@@ -1,6 +1,6 @@
 //! The rule that a password is no word.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use super::text::reversed;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dictionary {
     words: HashSet<Box<str>>,
-    /// Characters of the longest word.
-    longest: usize,
+    /// How many characters words have.
+    lengths: BTreeSet<usize>,
     case_sensitive: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct DictionaryRule {
 impl Dictionary {
     /// Reads words, one a line; upper and lower case are the same unless `case_sensitive`.
     pub fn read(lines: impl BufRead, case_sensitive: bool) -> io::Result<Dictionary> {
-        let mut found = Dictionary { words: HashSet::new(), longest: 0, case_sensitive };
+        let mut found = Dictionary { words: HashSet::new(), lengths: BTreeSet::new(), case_sensitive };
         for line in lines.lines() {
             let line = line?;
             let word = line.trim_end_matches('\r');
@@ -40,7 +40,7 @@ impl Dictionary {
                 continue;
             }
             let word = if case_sensitive { word.to_owned() } else { word.to_lowercase() };
-            found.longest = found.longest.max(word.chars().count());
+            found.lengths.insert(word.chars().count());
             found.words.insert(word.into_boxed_str());
         }
         Ok(found)
@@ -69,11 +69,12 @@ impl DictionaryRule {
             return false;
         }
         let min = usize::try_from(self.min_substring_length.max(1)).unwrap_or(usize::MAX);
-        let ends = || password.char_indices().map(|(at, _)| at).skip(1).chain([password.len()]);
-        password.char_indices().enumerate().any(|(nth, (from, _))| {
-            let ends = ends().skip(nth).enumerate();
-            let mut long_enough = ends.skip(min - 1).take_while(|(more, _)| *more < dictionary.longest);
-            long_enough.any(|(_, to)| password.get(from..to).is_some_and(|part| dictionary.words.contains(part)))
-        })
+        let bounds: Vec<usize> = password.char_indices().map(|(at, _)| at).chain([password.len()]).collect();
+        let is_word = |from: usize, to: usize| match (bounds.get(from), bounds.get(to)) {
+            (Some(from), Some(to)) => password.get(*from..*to).is_some_and(|part| dictionary.words.contains(part)),
+            _ => false,
+        };
+        // Only parts as long as a word is are looked up: one long word must not make all passwords slow.
+        dictionary.lengths.range(min..bounds.len()).any(|length| (0..bounds.len()).any(|at| is_word(at, at + length)))
     }
 }

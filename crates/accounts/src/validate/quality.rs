@@ -1,5 +1,7 @@
 //! What 389 Directory Server (`passwordCheckSyntax`) and modules of slapd ask of a password beside OpenDJ's rules.
 
+use std::collections::HashMap;
+
 use super::fault::PasswordFault;
 
 /// Numbers of 0 are "off".
@@ -126,13 +128,15 @@ impl QualityRule {
     }
 }
 
-/// A part longer than `max` that is in the password twice without touching itself.
+/// A part longer than `max` that is in the password twice without touching itself; the one that begins first.
 fn repeated_part(characters: &[char], max: u32) -> Option<String> {
     let size = as_length(max).saturating_add(1);
-    let is_repeated = |(from, part): &(usize, &[char])| {
-        characters.get(from + size..).is_some_and(|rest| rest.windows(size).any(|other| other == *part))
-    };
-    characters.windows(size).enumerate().find(is_repeated).map(|(_, part)| part.iter().collect())
+    let mut firsts: HashMap<&[char], usize> = HashMap::new();
+    let repeated = characters.windows(size).enumerate().filter_map(|(at, part)| {
+        let first = *firsts.entry(part).or_insert(at);
+        (first + size <= at).then_some((first, part))
+    });
+    repeated.min_by_key(|(first, _)| *first).map(|(_, part)| part.iter().collect())
 }
 
 fn as_length(number: u32) -> usize {

@@ -143,8 +143,13 @@ impl PasswordCase {
         !self.is_self && self.policy.skip_validation_for_administrators
     }
 
-    /// Whether a new password obeys the rules. `known` are current ones that the client sent.
+    /// Whether a new password obeys the rules. `known` are current ones that the client sent. How long it takes to look
+    /// at one grows with its length, so what could not be stored is refused before.
     pub(super) fn check_rules(&self, facts: &Facts, clear: &[u8], known: &[&[u8]]) -> Result<(), Refused> {
+        if clear.len() > password::PASSWORD_BYTES_MAX {
+            let problem = password::EncodeError::Length.to_string();
+            return Err(Refused::new(Refusal::PasswordNotStored { problem }, PolicyError::PasswordTooLong));
+        }
         if self.skips_validation() {
             return Ok(());
         }

@@ -21,11 +21,12 @@ impl ConfiguredPolicies {
     /// Those of a configuration.
     ///
     /// # Errors
-    /// When the name of a policy or a validator makes no distinguished name.
+    /// When the name of a policy or a validator makes no distinguished name; [`ConfiguredError::LastLoginAttribute`].
     pub fn new(config: &Config, schema: &Schema) -> Result<ConfiguredPolicies, ConfiguredError> {
         let named = |policy: &Arc<PasswordPolicy>| {
             let bad = |_| ConfiguredError::BadDn { what: "the password policy's name", dn: policy.dn.clone() };
             let name = NormalizedDn::parse(schema, policy.dn.as_bytes()).map_err(bad)?;
+            check_last_login(schema, policy)?;
             Ok((name, Arc::clone(policy)))
         };
         let all = [&config.default_policy]
@@ -71,5 +72,35 @@ impl ConfiguredPolicies {
     #[must_use]
     pub fn validator(&self, name: &NormalizedDn) -> Option<&Option<ValidatorRule>> {
         self.validators.iter().find(|(known, _)| known == name).map(|(_, rule)| rule)
+    }
+}
+
+fn check_last_login(schema: &Schema, policy: &PasswordPolicy) -> Result<(), ConfiguredError> {
+    let Some(login) = &policy.last_login else { return Ok(()) };
+    match schema.attribute_type(login.attribute.as_bytes()) {
+        Some(found) if found.is_operational() => Ok(()),
+        _ => Err(ConfiguredError::LastLoginAttribute { policy: policy.dn.clone(), attribute: login.attribute.clone() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use config::Config;
+
+    use super::*;
+
+    #[test]
+    fn binds_write_their_time_to_operational_attributes_only() {
+        let policies = |attribute: &str| {
+            let text = format!("[password-policy.Other]\nlast-login-time-attribute = \"{attribute}\"\n");
+            ConfiguredPolicies::new(&Config::parse(&text, Path::new("pando.toml")).unwrap(), &Schema::standard())
+        };
+        assert!(policies("ds-pwp-last-login-time").is_ok());
+        for attribute in ["cn", "userPassword", "noSuchType"] {
+            let refused = policies(attribute).unwrap_err().to_string();
+            assert!(refused.contains(&format!("is \"{attribute}\"; it must be an operational attribute")), "{refused}");
+        }
     }
 }

@@ -142,6 +142,9 @@ fn rules_are_for_clear_passwords_and_said_in_words() {
     let done = bed.set(ANN, "shorter").refused(CONSTRAINT, "The password has 7 characters: choose one with at least 8");
     assert_eq!(told(&done), Some(Some(PolicyError::PasswordTooShort)));
     refused(bed.change(None, None, Some("much too long!")), CONSTRAINT, Some(PolicyError::PasswordTooLong));
+    // What could not be stored is refused before a rule looks at it.
+    let done = bed.change(None, None, Some(&"long".repeat(2_000))).refused(CONSTRAINT, "cannot be stored");
+    assert_eq!(told(&done), Some(Some(PolicyError::PasswordTooLong)));
     // Nobody asked for the control.
     let done = bed.replace(ANN, "userPassword", "shorter").refused(CONSTRAINT, "at least 8");
     assert_eq!(done.response_controls, []);
