@@ -272,6 +272,7 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::ObjectClass, _) => pair("groupOfURLs", "groupOfNames"),
         (Syntax::AttributeType, _) if variant.type_name == "group-membership" => pair("seeAlso", "owner"),
         (Syntax::AttributeType, _) if variant.type_name.starts_with("user-") => pair("description", "title"),
+        (Syntax::AttributeType, "last-login-time-attribute") => pair("pwdLastSuccess", "ds-pwp-last-login-time"),
         (Syntax::AttributeType, _) => pair("uid", "mail"),
         (Syntax::Text | Syntax::Reference(_), _) => pair("one", "two"),
         (Syntax::Pattern, _) => pair("^one", "^two"),
