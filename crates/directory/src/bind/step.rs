@@ -21,6 +21,10 @@ use crate::timer::Timer;
 /// and written until then takes less, and does not show.
 const REFUSAL_TIME_MIN: Duration = Duration::from_millis(5);
 
+/// When all that is done, a refusal waits for a random time below this. The microseconds that still tell one kind of
+/// refusal from another are lost in it.
+const REFUSAL_TIME_SPREAD: Duration = Duration::from_millis(1);
+
 /// Where a bind is. Most are decided at once; boxing that would cost an allocation each.
 #[allow(clippy::large_enum_variant)]
 #[must_use = "a bind that is not done has to be brought on"]
@@ -219,7 +223,7 @@ impl Wait {
         let Wait { write, not_before } = self;
         let timer = Arc::clone(timer);
         let then = move |written: Result<(), LdapResult>| match not_before {
-            Some(at) => timer.at(at, Box::new(move || call(written))),
+            Some(at) => timer.at(at.max(Instant::now()) + random_spread(), Box::new(move || call(written))),
             None => call(written),
         };
         match write {
@@ -227,4 +231,9 @@ impl Wait {
             None => then(Ok(())),
         }
     }
+}
+
+pub(super) fn random_spread() -> Duration {
+    let random = getrandom::u32().unwrap_or_default();
+    REFUSAL_TIME_SPREAD * (random >> 16) / (1 << 16)
 }

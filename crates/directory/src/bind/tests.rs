@@ -404,3 +404,13 @@ fn a_password_in_a_deprecated_scheme_is_stored_anew() {
     bed.wait_for(is_new);
     assert_eq!(told(&ended(&bed.directory, second)), GOOD);
 }
+
+/// What differs by microseconds is lost in the random time that each refusal waits.
+#[test]
+fn refusals_wait_for_a_random_time() {
+    let mut times: Vec<Duration> = (0..100).map(|_| super::step::random_spread()).collect();
+    times.sort_unstable();
+    assert!(times[99] < Duration::from_millis(1) && times[99] - times[0] > Duration::from_micros(500), "{times:?}");
+    times.dedup();
+    assert!(times.len() > 90);
+}
