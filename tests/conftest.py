@@ -12,6 +12,7 @@ def server(tmp_path_factory):
     yield instance
     status = instance.stop()
     assert status == 0, f"the server ended with {status}"
+    instance.remove()
 
 
 @pytest.fixture
