@@ -13,6 +13,7 @@ COMMANDS = {
     "access-tests": 4,
     "changing-passwords": 6,
     "linux-logins": 2,
+    "load-tools": 7,
     "moving-password-policies": 6,
     "pass-through": 6,
     "password-policies": 7,

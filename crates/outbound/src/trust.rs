@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
-use rustls::crypto::aws_lc_rs;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{WebPkiSupportedAlgorithms, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
-use rustls::{CipherSuite, ClientConfig, RootCertStore};
+use rustls::{CipherSuite, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 /// Whose certificates are believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,10 @@ pub enum Trust {
     System,
     /// Those signed by the certificates of PEM files, and these themselves.
     Issuers(Vec<PathBuf>),
+    /// Those signed by these certificates, and these themselves.
+    Certificates(Vec<CertificateDer<'static>>),
+    /// Any: whoever answers is believed to be the server.
+    Anyone,
 }
 
 /// What TLS may be like, beside the trust.
@@ -29,6 +35,8 @@ pub struct TlsRules<'r> {
     pub offers: &'r dyn Fn(CipherSuite) -> bool,
     /// Revocation lists; issuers without a list have revoked nothing.
     pub revoked: Vec<CertificateRevocationListDer<'static>>,
+    /// The own certificate, for servers that ask for one.
+    pub identity: Option<CertifiedKey>,
 }
 
 /// Why trust cannot be set up.
@@ -68,15 +76,24 @@ impl Trust {
                 }
             }
             Trust::Issuers(paths) => paths.iter().try_for_each(|path| read_roots(path, &mut roots))?,
+            Trust::Certificates(certificates) => {
+                for certificate in certificates {
+                    roots.add(certificate.clone()).map_err(|error| library(error.to_string()))?;
+                }
+            }
+            Trust::Anyone => {}
         }
         let mut provider = aws_lc_rs::default_provider();
         provider.cipher_suites.retain(|suite| (rules.offers)(suite.suite()));
         let provider = Arc::new(provider);
-        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-            .with_crls(rules.revoked)
-            .allow_unknown_revocation_status()
-            .build()
-            .map_err(|error| library(error.to_string()))?;
+        let verifier: Arc<dyn ServerCertVerifier> = match self {
+            Trust::Anyone => Arc::new(AnyCertificate(provider.signature_verification_algorithms)),
+            _ => WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+                .with_crls(rules.revoked)
+                .allow_unknown_revocation_status()
+                .build()
+                .map_err(|error| library(error.to_string()))?,
+        };
         let versions: Vec<_> = [(rules.tls12, &TLS12), (rules.tls13, &TLS13)]
             .into_iter()
             .filter_map(|(is_spoken, version)| is_spoken.then_some(version))
@@ -84,7 +101,11 @@ impl Trust {
         let builder = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&versions)
             .map_err(|error| library(error.to_string()))?;
-        Ok(Arc::new(builder.with_webpki_verifier(verifier).with_no_client_auth()))
+        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+        Ok(Arc::new(match rules.identity {
+            Some(identity) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(identity))),
+            None => builder.with_no_client_auth(),
+        }))
     }
 }
 
@@ -92,7 +113,46 @@ impl TlsRules<'_> {
     /// All versions and suites of the library, no revocation lists.
     #[must_use]
     pub fn all() -> TlsRules<'static> {
-        TlsRules { tls12: true, tls13: true, offers: &|_| true, revoked: Vec::new() }
+        TlsRules { tls12: true, tls13: true, offers: &|_| true, revoked: Vec::new(), identity: None }
+    }
+}
+
+/// Believes any certificate. That the other side has its key is still checked.
+#[derive(Debug)]
+struct AnyCertificate(WebPkiSupportedAlgorithms);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_schemes()
     }
 }
 

@@ -94,6 +94,12 @@ pub enum Tool {
     ConvertAccounts(tools::convert_accounts::Options),
     /// Make sample data from a template
     Makeldif(tools::makeldif::Options),
+    /// Measure how many searches a server answers, and how fast
+    Searchrate(tools::searchrate::Options),
+    /// Measure how many modifications a server answers, and how fast
+    Modrate(tools::modrate::Options),
+    /// Measure how many adds and deletes a server answers, and how fast
+    Addrate(tools::addrate::Options),
     /// Measure how many binds a server answers, and how fast
     Authrate(tools::authrate::Options),
     /// Encode a password, or compare one with its encoded form
@@ -130,6 +136,9 @@ impl Tool {
             Tool::Undo(_) => "undo",
             Tool::ConvertAccounts(_) => "convert-accounts",
             Tool::Makeldif(_) => "makeldif",
+            Tool::Searchrate(_) => "searchrate",
+            Tool::Modrate(_) => "modrate",
+            Tool::Addrate(_) => "addrate",
             Tool::Authrate(_) => "authrate",
             Tool::EncodePassword(_) => "encode-password",
             Tool::Completions(_) => "completions",

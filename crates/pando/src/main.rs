@@ -12,6 +12,7 @@ mod cli;
 mod client;
 mod failure;
 mod instance;
+mod ldap_client;
 mod makeldif;
 mod output;
 mod owner;

@@ -86,8 +86,9 @@ impl ScramHash {
         }
     }
 
-    /// `Hi(password, salt, iterations)`: the key from which the others come.
-    fn salted_password(self, password: &[u8], salt: &[u8], iterations: u32) -> Zeroizing<Vec<u8>> {
+    /// `Hi(password, salt, iterations)`: the key from which the others come, of a prepared password.
+    #[must_use]
+    pub fn salted_password(self, password: &[u8], salt: &[u8], iterations: u32) -> Zeroizing<Vec<u8>> {
         let mut key = Zeroizing::new(vec![0u8; self.key_bytes()]);
         match self {
             ScramHash::Sha1 => pbkdf2::pbkdf2_hmac::<sha1::Sha1>(password, salt, iterations, &mut key),

@@ -1,9 +1,10 @@
 //! The server's certificate and its key from files: PEM, PEM with an encrypted key (PKCS #8), or both in one PKCS #12
 //! file. The password of an encrypted key stands in a file or in a variable of the environment.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
-use p12_keystore::{KeyStore, Pkcs12ImportPolicy};
+use p12_keystore::{KeyStore, KeyStoreEntry, Pkcs12ImportPolicy};
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use pkcs8::der::pem::PemLabel;
 use pkcs8::der::{Decode, SecretDocument};
@@ -35,12 +36,25 @@ pub struct CertificateFiles {
 }
 
 /// Where a password is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Pin {
     /// The first line of a file.
     File(PathBuf),
     /// A variable of the environment.
     Environment(String),
+    /// The password itself.
+    Given(Zeroizing<String>),
+}
+
+/// Without the password itself.
+impl fmt::Debug for Pin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pin::File(path) => write!(out, "File({})", path.display()),
+            Pin::Environment(name) => write!(out, "Environment({name})"),
+            Pin::Given(_) => out.write_str("Given(..)"),
+        }
+    }
 }
 
 impl CertificateFiles {
@@ -57,7 +71,10 @@ impl CertificateFiles {
     }
 
     /// Reads the files.
-    pub(crate) fn load(&self) -> Result<CertifiedKey, TlsError> {
+    ///
+    /// # Errors
+    /// When a file cannot be read, the password is wrong, or key and certificate are no pair.
+    pub fn load(&self) -> Result<CertifiedKey, TlsError> {
         let (chain, key) = match self.is_pkcs12 {
             true => self.key_store()?,
             false => (load_certificates(&self.certificate)?, self.private_key()?),
@@ -75,6 +92,7 @@ impl CertificateFiles {
                 &self.private_key,
                 "the key is encrypted: set key-store-pin-file or key-store-pin-environment-variable",
             )),
+            Some(Pin::Given(pin)) => Ok(pin.clone()),
             Some(Pin::File(path)) => first_line(path).map(Option::unwrap_or_default).map_err(|error| bad(path, error)),
             Some(Pin::Environment(name)) => {
                 let reason = format_args!("the variable {name}, which has the password of the key, is not set");
@@ -117,7 +135,27 @@ impl CertificateFiles {
     }
 }
 
-fn bad(path: &Path, reason: impl std::fmt::Display) -> TlsError {
+/// The certificates that a PKCS #12 file trusts.
+///
+/// # Errors
+/// When the file cannot be read, the password is wrong, or there is none.
+pub fn trusted_certificates(path: &Path, pin: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let bytes = std::fs::read(path).map_err(|error| bad(path, error))?;
+    let store = KeyStore::from_pkcs12(&bytes, pin, Pkcs12ImportPolicy::Raw).map_err(|error| bad(path, error))?;
+    let mut found = Vec::new();
+    for (_, entry) in store.entries() {
+        match entry {
+            KeyStoreEntry::Certificate(one) => found.push(CertificateDer::from(one.as_der().to_vec())),
+            KeyStoreEntry::PrivateKeyChain(chain) => {
+                found.extend(chain.certs().iter().map(|one| CertificateDer::from(one.as_der().to_vec())));
+            }
+            _ => {}
+        }
+    }
+    if found.is_empty() { Err(bad(path, "the file has no certificate")) } else { Ok(found) }
+}
+
+fn bad(path: &Path, reason: impl fmt::Display) -> TlsError {
     TlsError::File { path: path.to_owned(), reason: reason.to_string() }
 }
 

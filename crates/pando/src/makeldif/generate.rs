@@ -73,6 +73,11 @@ impl<'t> Generator<'t> {
         Ok(count)
     }
 
+    /// Makes the entries of the branches alone.
+    pub fn branches(&mut self) -> Vec<Entry> {
+        self.file.branches.iter().map(|branch| self.branch_entry(branch)).collect()
+    }
+
     fn subordinates<E>(
         &mut self,
         subordinate: &Subordinate,

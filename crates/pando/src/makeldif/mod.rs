@@ -20,6 +20,7 @@ pub use generate::{Entry, Generator};
 pub use random::Random;
 pub use resource::Resources;
 pub use template::TemplateFile;
+pub use value_form::ValueForm;
 pub use write::LdifWriter;
 
 /// The example template that `makeldif` uses when it is given none.

@@ -115,6 +115,23 @@ impl TemplateFile {
         Self::parse(&name, &text, resources, constants)
     }
 
+    /// Whether it makes entries without end: a `subordinateTemplate` has no number.
+    pub fn is_endless(&self) -> bool {
+        self.entry_count() == ENDLESS
+    }
+
+    /// Whether a value is named by a URL.
+    pub fn has_urls(&self) -> bool {
+        let lines = self.branches.iter().map(|branch| &branch.lines);
+        let lines = lines.chain(self.templates.iter().map(|template| &template.lines));
+        lines.flatten().any(|line| line.form == ValueForm::Url)
+    }
+
+    /// Whether this is the name of a branch.
+    pub fn has_branch(&self, dn: &str) -> bool {
+        self.branches.iter().any(|branch| branch.dn == dn)
+    }
+
     /// How many entries it makes.
     pub fn entry_count(&self) -> u64 {
         let below = |subordinates: &[Subordinate]| {
@@ -132,6 +149,9 @@ impl TemplateFile {
         subordinate.count.saturating_mul(each)
     }
 }
+
+/// The number of entries of a `subordinateTemplate` without one.
+const ENDLESS: u64 = u64::MAX;
 
 /// A `branch:` or `template:` with its lines, constants replaced.
 struct Block {
@@ -340,8 +360,10 @@ impl Builder<'_> {
         let (attribute, value) = text.split_once(':').ok_or_else(|| fail(Fault::NotALine(text.to_owned())))?;
         let attribute = attribute.trim();
         if attribute.eq_ignore_ascii_case("subordinateTemplate") {
-            let (name, count) = value.rsplit_once(':').ok_or_else(|| fail(Fault::Subordinate))?;
-            let count = count.trim().parse().map_err(|_| fail(Fault::Subordinate))?;
+            let (name, count) = match value.rsplit_once(':') {
+                Some((name, count)) => (name, count.trim().parse().map_err(|_| fail(Fault::Subordinate))?),
+                None => (value, ENDLESS),
+            };
             self.unresolved.push(Unresolved {
                 file: file.to_owned(),
                 line: number,

@@ -1,8 +1,10 @@
 //! What was measured: how many operations, how long they took, how many failed.
 
+use std::fmt;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use ldap::ResultCode;
 
 /// Longer answers count as this long.
 const LONGEST_US: u64 = 3_600_000_000;
@@ -14,8 +16,30 @@ pub struct Figures {
     pub recent: Sums,
     /// Since the beginning.
     pub all: Sums,
+    /// What went wrong first.
+    pub problem: Option<Problem>,
     /// Of all operations, in microseconds.
     latencies: Histogram<u64>,
+    /// Of those since the last report.
+    recent_latencies: Histogram<u64>,
+}
+
+/// Why an operation failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// The server says so.
+    Refused(ResultCode),
+    /// No answer came.
+    Lost(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Refused(code) => write!(out, "the server answers {code}"),
+            Problem::Lost(problem) => write!(out, "{problem}"),
+        }
+    }
 }
 
 /// Operations added up.
@@ -26,7 +50,9 @@ pub struct Sums {
     /// Those that failed.
     pub errors: u64,
     /// How long they took.
-    took_us: u64,
+    pub took_us: u64,
+    /// What the tool counts beside: entries, adds, time of binds.
+    pub extra: u64,
 }
 
 impl Default for Figures {
@@ -34,33 +60,54 @@ impl Default for Figures {
         // Three digits of any time: the bounds are valid.
         let latencies = Histogram::new_with_bounds(1, LONGEST_US, 3);
         let latencies = latencies.unwrap_or_else(|error| unreachable!("bounds of a histogram: {error}"));
-        Figures { recent: Sums::default(), all: Sums::default(), latencies }
+        let recent_latencies = latencies.clone();
+        Figures { recent: Sums::default(), all: Sums::default(), problem: None, latencies, recent_latencies }
     }
 }
 
 impl Figures {
-    /// An operation ended.
-    pub fn add(&mut self, took: Duration, is_error: bool) {
+    /// An operation of one thread ended.
+    pub fn add(&mut self, took: Duration, problem: Option<Problem>, extra: u64) {
         let took_us = u64::try_from(took.as_micros()).unwrap_or(LONGEST_US);
-        for sums in [&mut self.recent, &mut self.all] {
-            sums.operations += 1;
-            sums.errors += u64::from(is_error);
-            sums.took_us += took_us;
+        let sums = &mut self.recent;
+        sums.operations += 1;
+        sums.errors += u64::from(problem.is_some());
+        sums.took_us = sums.took_us.saturating_add(took_us);
+        sums.extra += extra;
+        self.recent_latencies.saturating_record(took_us.max(1));
+        if self.problem.is_none() {
+            self.problem = problem;
         }
-        self.latencies.saturating_record(took_us.max(1));
     }
 
-    /// Takes over what another measured since this was done last.
+    /// Takes over what a thread measured since this was done last.
     pub fn take(&mut self, other: &mut Figures) {
-        for (sums, own) in [(&mut self.recent, other.recent), (&mut self.all, other.recent)] {
-            sums.operations += own.operations;
-            sums.errors += own.errors;
-            sums.took_us += own.took_us;
+        self.recent.add(&other.recent);
+        self.all.add(&other.recent);
+        if self.problem.is_none() {
+            self.problem = other.problem.take();
         }
-        // Both have the same bounds.
-        _ = self.latencies.add(&other.latencies);
+        // All have the same bounds.
+        _ = self.latencies.add(&other.recent_latencies);
+        _ = self.recent_latencies.add(&other.recent_latencies);
         other.recent = Sums::default();
-        other.latencies.reset();
+        other.recent_latencies.reset();
+    }
+
+    /// What was reported is no longer recent.
+    pub fn end_interval(&mut self) {
+        self.recent = Sums::default();
+        self.recent_latencies.reset();
+    }
+
+    /// How long the operations since the last report took, in microseconds.
+    pub fn recent_latencies(&self) -> &Histogram<u64> {
+        &self.recent_latencies
+    }
+
+    /// The longest time of all, in milliseconds.
+    pub fn max_ms(&self) -> f64 {
+        self.latencies.max() as f64 / 1e3
     }
 
     /// So many percent of all operations took at most so many milliseconds.
@@ -70,6 +117,13 @@ impl Figures {
 }
 
 impl Sums {
+    fn add(&mut self, other: &Sums) {
+        self.operations += other.operations;
+        self.errors += other.errors;
+        self.took_us = self.took_us.saturating_add(other.took_us);
+        self.extra += other.extra;
+    }
+
     /// Milliseconds that an operation took, in the mean.
     pub fn mean_ms(&self) -> f64 {
         if self.operations == 0 { 0.0 } else { self.took_us as f64 / self.operations as f64 / 1e3 }

@@ -1,4 +1,4 @@
-//! Values that are different for each request: `inc(…)`, `rand(…)`, `randstr(…)`.
+//! Values that are different for each request: `inc(…)`, `rand(…)`, `randstr(…)`; or always the same.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -43,13 +43,18 @@ pub enum Generator {
         /// How many were given, when they are given in turn.
         given: Option<AtomicU64>,
     },
+    /// Any other text: itself.
+    Fixed(String),
 }
 
 /// Why a text is no generator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GeneratorError {
     /// None of the known forms.
-    #[error("a generator is inc(MIN,MAX), inc(FILE), rand(MIN,MAX), rand(FILE) or randstr(LENGTH[,CHARACTERS])")]
+    #[error(
+        "a generator is inc(MIN,MAX), inc(FILE), rand(MIN,MAX), rand(FILE), randstr(LENGTH[,CHARACTERS]), or a text \
+         without parentheses"
+    )]
     Form,
     /// A range with nothing in it.
     #[error("{max} is not larger than {min}")]
@@ -95,6 +100,17 @@ impl Generator {
                 };
                 out.push_str(lines.get(at as usize).map_or("", String::as_str));
             }
+            Generator::Fixed(text) => out.push_str(text),
+        }
+    }
+
+    /// Whether a value can have one of these characters.
+    pub fn may_give(&self, characters: &[char]) -> bool {
+        match self {
+            Generator::Counting { .. } | Generator::Random { .. } => false,
+            Generator::Text { characters: own, .. } => own.iter().any(|own| characters.contains(own)),
+            Generator::Lines { lines, .. } => lines.iter().any(|line| line.contains(characters)),
+            Generator::Fixed(text) => text.contains(characters),
         }
     }
 }
@@ -103,6 +119,9 @@ impl FromStr for Generator {
     type Err = GeneratorError;
 
     fn from_str(text: &str) -> Result<Generator, GeneratorError> {
+        if !text.is_empty() && !text.contains('(') {
+            return Ok(Generator::Fixed(text.to_owned()));
+        }
         let (name, arguments) =
             text.trim().strip_suffix(')').and_then(|it| it.split_once('(')).ok_or(GeneratorError::Form)?;
         match (name, arguments.split_once(',')) {

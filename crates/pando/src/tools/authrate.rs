@@ -1,195 +1,243 @@
-//! `authrate`: how many binds a server answers, and how fast.
+//! `authrate`: how many binds a server answers, and how fast; also of searches followed by a bind.
 
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use clap::Args;
-use runtime::signals::Signals;
+use ldap::client::{self, ServerMessage};
+use ldap::{DerefAliases, ResultCode, Scope};
 use zeroize::Zeroizing;
 
-use crate::failure::{Context, Failure, Outcome};
+use crate::failure::{Failure, Outcome};
+use crate::ldap_client::{ConnectionOptions, Exchange, Login, Progress, SaslLogin, dereferencing, scope};
 use crate::makeldif::Random;
-use crate::output::outln;
-use crate::password_file::first_line;
-use crate::rate::{Form, Generator, GeneratorError, Plan, Report, Template, Workload, run as run_plan};
-use crate::tools::makeldif::any_seed;
+use crate::rate::{Answer, Asker, Extra, Generator, Keeping, RequestTemplate, Template, Then, Values, Workload};
+use crate::tools::load::{GeneratorOptions, Load, RateOptions};
+use crate::tools::searchrate::{SearchParts, SearchTemplate};
 
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
-/// Each connection takes a descriptor.
-const CONNECTIONS_MAX: u32 = 50_000;
+/// Behind a right password.
+const WRONG: &str = "-wrong";
+
+const EXAMPLES: &str = "\
+Examples: binds of random users, and searches for them followed by their bind
+  pando authrate -p 1389 -D 'uid=user.%d,ou=people,dc=example,dc=com' -w password -f -c 10 -g 'rand(0,2000)'
+  pando authrate -p 1389 -D '%2$s' -w password -f -c 10 -b ou=people,dc=example,dc=com -g 'rand(0,2000)' \
+'(uid=user.%d)'";
 
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Host of the server
-    #[arg(short = 'h', long = "hostname", value_name = "HOST", default_value = "localhost")]
-    host: String,
-    /// Port of the server
-    #[arg(short = 'p', long = "port", value_name = "PORT", default_value_t = 389)]
-    port: u16,
-    /// Names to bind as, with %d or %s (%1$s) where a generated value stands
-    #[arg(short = 'D', long = "bindDN", alias = "bindDn", value_name = "TEMPLATE")]
-    bind_dn: String,
-    /// Password, with places for generated values as in the name
-    #[arg(short = 'w', long = "bindPassword", value_name = "TEMPLATE", required_unless_present = "password_file")]
-    password: Option<String>,
-    /// File whose first line is the password
-    #[arg(short = 'j', long = "bindPasswordFile", value_name = "FILE", conflicts_with = "password")]
-    password_file: Option<std::path::PathBuf>,
-    /// Makes a value for each bind: inc(MIN,MAX), inc(FILE), rand(MIN,MAX), rand(FILE), randstr(LENGTH[,CHARACTERS]);
-    /// the largest of inc is given, that of rand is not
-    #[arg(short = 'g', long = "argument", value_name = "GENERATOR", value_parser = generator)]
-    generators: Vec<Arc<Generator>>,
+    /// Search below this before each bind, a template; the name of the entry that is found is the last value
+    #[arg(short = 'b', long = "baseDN", alias = "baseDn", value_name = "TEMPLATE", requires = "filter")]
+    base: Option<String>,
+    /// How far: base, one, sub, subordinates
+    #[arg(short = 's', long = "searchScope", value_name = "SCOPE", default_value = "sub", value_parser = scope)]
+    scope: Scope,
+    /// When aliases are followed: never, search, find, always
+    #[arg(short = 'a', long = "dereferencePolicy", value_name = "WHEN", default_value = "never",
+          value_parser = dereferencing)]
+    dereference: DerefAliases,
+    /// What to search, a template
+    #[arg(value_name = "FILTER", requires = "base")]
+    filter: Option<String>,
+    /// Attributes to return [default: all user attributes]
+    #[arg(value_name = "ATTRIBUTE")]
+    attributes: Vec<String>,
     /// Percent of the binds that have a wrong password
     #[arg(short = 'I', long = "invalidPassword", value_name = "PERCENT", default_value_t = 0,
           value_parser = clap::value_parser!(u8).range(0..=100))]
     wrong_percent: u8,
-    /// Connections
-    #[arg(short = 'c', long = "numConnections", value_name = "NUMBER", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(CONNECTIONS_MAX)))]
-    connections: u32,
     /// For each of the connections, so many that bind at the same time: binds share no connection
     #[arg(short = 't', long = "numConcurrentRequests", alias = "numThreads", value_name = "NUMBER",
-          default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(CONNECTIONS_MAX)))]
+          default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     requests: u32,
-    /// Keep connections open; without it each bind makes one
-    #[arg(short = 'f', long = "keepConnectionsOpen")]
-    keeps_open: bool,
-    /// Binds of each connection, then end; 0 is no limit
-    #[arg(short = 'm', long = "maxIterations", value_name = "NUMBER", default_value_t = 0)]
-    iterations: u64,
-    /// Seconds, then end; 0 is no limit
-    #[arg(short = 'd', long = "maxDuration", value_name = "SECONDS", default_value_t = 0)]
-    duration: u32,
-    /// Seconds in the beginning that do not count
-    #[arg(short = 'B', long = "warmUpDuration", value_name = "SECONDS", default_value_t = 0)]
-    warm_up: u32,
-    /// Seconds between two rows
-    #[arg(short = 'i', long = "statInterval", value_name = "SECONDS", default_value_t = 5,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    interval: u32,
-    /// Binds a second, all connections together; times count from when a bind was due. 0: as many as there can be
-    #[arg(short = 'M', long = "targetThroughput", value_name = "NUMBER", default_value_t = 0)]
-    rate: u32,
-    /// Percentiles of the response times
-    #[arg(short = 'e', long = "percentile", value_name = "PERCENT", value_parser = percentile,
-          default_values_t = [99.9, 99.99, 99.999])]
-    percentiles: Vec<f64>,
-    /// Print comma separated values
-    #[arg(short = 'S', long = "scriptFriendly")]
-    is_for_scripts: bool,
+    #[command(flatten)]
+    generators: GeneratorOptions,
+    #[command(flatten)]
+    rate: RateOptions,
+    #[command(flatten)]
+    connection: ConnectionOptions,
 }
 
 pub fn run(options: &Options) -> Outcome {
     let binds = Binds::new(options)?;
-    let connections = u64::from(options.connections) * u64::from(options.requests);
-    if connections > u64::from(CONNECTIONS_MAX) {
-        return Err(Failure::new(format_args!(
-            "{} connections with {} requests each are {connections} connections: at most {CONNECTIONS_MAX} can be made",
-            options.connections, options.requests
-        )));
-    }
-    let some = |seconds: u32| (seconds > 0).then(|| Duration::from_secs(u64::from(seconds)));
-    let plan = Plan {
-        address: reached(&options.host, options.port)?,
-        connections: connections as usize,
-        keeps_open: options.keeps_open,
-        iterations: (options.iterations > 0).then_some(options.iterations),
-        duration: some(options.duration),
-        warm_up: some(options.warm_up).unwrap_or_default(),
-        interval: Duration::from_secs(u64::from(options.interval)),
-        rate: (options.rate > 0).then(|| f64::from(options.rate)),
-        seed: any_seed()?,
+    let has_search = binds.search.is_some();
+    let load = Load {
+        connection: &options.connection,
+        rate: &options.rate,
+        login: Login::Anonymous,
+        lanes: (u64::from(options.rate.connections) * u64::from(options.requests), 1),
+        keeping: if options.rate.keeps_open { Keeping::Open } else { Keeping::Never },
+        extra: if has_search { Extra::BindTimePercent } else { Extra::Nothing },
+        what: "bind",
+        operations: options.rate.operations,
     };
-    let form = if options.is_for_scripts { Form::Csv } else { Form::Columns };
-    let report = Report::new(form, options.percentiles.clone());
-    let stop = stopped_by_signal()?;
-    outln!("{}", report.head());
-    let figures = run_plan(&plan, &binds, &report, &stop, &mut |row| outln!("{row}")).context("measuring")?;
-    match figures.all.operations > figures.all.errors {
-        true => Ok(ExitCode::SUCCESS),
-        false => Err(Failure::new("no bind succeeded: look at the names and the password, or at the server's log")),
-    }
-}
-
-/// The address at which the server answers.
-fn reached(host: &str, port: u16) -> Result<SocketAddr, Failure> {
-    let addresses = (host, port).to_socket_addrs().context(host)?;
-    let mut failure = Failure::new(format_args!("{host} has no address"));
-    for address in addresses {
-        match TcpStream::connect_timeout(&address, CONNECT_TIME_MAX) {
-            Ok(_) => return Ok(address),
-            Err(error) => failure = Failure::new(format_args!("{address}: {error}")),
-        }
-    }
-    Err(failure)
-}
-
-/// Set when somebody presses Ctrl-C: the last row is printed then.
-fn stopped_by_signal() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let mut signals = Signals::install().context("signals")?;
-    let told = Arc::clone(&stop);
-    std::thread::spawn(move || {
-        if signals.wait().is_ok() {
-            told.store(true, Ordering::Release);
-        }
-    });
-    Ok(stop)
-}
-
-fn generator(text: &str) -> Result<Arc<Generator>, GeneratorError> {
-    text.parse().map(Arc::new)
-}
-
-fn percentile(text: &str) -> Result<f64, String> {
-    let percent: f64 = text.parse().map_err(|_| "it must be a number".to_owned())?;
-    if (0.0..=100.0).contains(&percent) { Ok(percent) } else { Err("it must be from 0 to 100".to_owned()) }
+    load.run(&binds)
 }
 
 /// Binds of generated names.
 struct Binds<'o> {
-    name: Template,
-    password: Template,
+    search: Option<SearchTemplate>,
+    bind: Bind,
     generators: &'o [Arc<Generator>],
     wrong_percent: u64,
 }
 
+/// How a bind is made.
+enum Bind {
+    /// A simple bind, encoded once: with the right password, and with a wrong one.
+    Simple { right: RequestTemplate, wrong: RequestTemplate },
+    /// By SASL: names and password are templates.
+    Sasl { login: SaslLogin, authid: Template, authzid: Option<Template>, password: Template },
+}
+
 impl<'o> Binds<'o> {
     fn new(options: &'o Options) -> Result<Binds<'o>, Failure> {
-        let count = options.generators.len();
-        let password = match &options.password_file {
-            Some(path) => Zeroizing::new(first_line(path)?),
-            None => Zeroizing::new(options.password.clone().unwrap_or_default()),
+        let generators = options.generators.generators.as_slice();
+        let search = match (&options.base, &options.filter) {
+            (Some(base), Some(filter)) => Some(SearchTemplate::new(
+                &SearchParts {
+                    base,
+                    scope: options.scope,
+                    dereference: options.dereference,
+                    filter,
+                    attributes: &options.attributes,
+                },
+                &options.generators,
+            )?),
+            _ => None,
         };
-        Ok(Binds {
-            name: Template::parse(&options.bind_dn, count).map_err(Failure::new)?,
-            password: Template::parse(&password, count).map_err(Failure::new)?,
-            generators: &options.generators,
-            wrong_percent: u64::from(options.wrong_percent),
-        })
+        let count = options.generators.count()? + usize::from(search.is_some());
+        let template = |text: &str| Template::parse(text, count).map_err(Failure::new);
+        let bind = match options.connection.login()? {
+            Login::Anonymous => {
+                return Err(Failure::new("who binds is missing: give --bindDN, or --saslOption mech=…"));
+            }
+            Login::Simple { dn, password } => {
+                let (dn, password) = (template(&dn)?.marked(), Zeroizing::new(template(&password)?.marked()));
+                let wrong = Zeroizing::new(format!("{}{WRONG}", *password));
+                let request = |password: &str| {
+                    RequestTemplate::new(|id, out| client::bind(out, id, &dn, password.as_bytes(), &[]))
+                };
+                Bind::Simple { right: request(&password), wrong: request(&wrong) }
+            }
+            Login::Sasl(login) => Bind::Sasl {
+                authid: template(&login.authid)?,
+                authzid: login.authzid.as_deref().map(template).transpose()?,
+                password: template(&login.password)?,
+                login,
+            },
+        };
+        Ok(Binds { search, bind, generators, wrong_percent: u64::from(options.wrong_percent) })
     }
 }
 
 impl Workload for Binds<'_> {
-    fn put_request(&self, random: &mut Random, id: i32, out: &mut Vec<u8>) {
-        let values: Vec<String> = self
-            .generators
-            .iter()
-            .map(|generator| {
-                let mut value = String::new();
-                generator.put(random, &mut value);
-                value
-            })
-            .collect();
-        let (mut name, mut password) = (String::new(), Zeroizing::new(String::new()));
-        self.name.fill(&values, &mut name);
-        self.password.fill(&values, &mut password);
-        if random.below(100) < self.wrong_percent {
-            password.push_str("-wrong");
+    fn asker(&self, places: usize) -> Box<dyn Asker + '_> {
+        let more = usize::from(self.search.is_some());
+        let stages =
+            (0..places).map(|_| Stage { values: Values::new(self.generators, more), at: At::Search }).collect();
+        Box::new(Binder { binds: self, stages })
+    }
+}
+
+struct Binder<'b> {
+    binds: &'b Binds<'b>,
+    stages: Vec<Stage<'b>>,
+}
+
+/// How far an operation is.
+struct Stage<'b> {
+    values: Values<'b>,
+    at: At,
+}
+
+enum At {
+    /// Waits for the end of a search; so many microseconds have gone when it comes.
+    Search,
+    /// Waits for the end of a simple bind, since so many microseconds.
+    Bind { searched_us: u64 },
+    /// Is in an exchange of SASL.
+    Sasl { searched_us: u64, login: Login, exchange: Exchange },
+}
+
+impl Binder<'_> {
+    fn put_bind(&mut self, place: usize, searched_us: u64, random: &mut Random, id: i32, out: &mut Vec<u8>) {
+        let binds = self.binds;
+        let Some(stage) = self.stages.get_mut(place) else { return };
+        let is_wrong = binds.wrong_percent > 0 && random.below(100) < binds.wrong_percent;
+        let values = stage.values.as_slice();
+        stage.at = match &binds.bind {
+            Bind::Simple { right, wrong } => {
+                if is_wrong { wrong } else { right }.put(id, values, out);
+                At::Bind { searched_us }
+            }
+            Bind::Sasl { login, authid, authzid, password } => {
+                let filled = |template: &Template| {
+                    let mut text = String::new();
+                    template.fill(values, &mut text);
+                    text
+                };
+                let mut password = Zeroizing::new(filled(password));
+                if is_wrong {
+                    password.push_str(WRONG);
+                }
+                let login = Login::Sasl(login.of_user(filled(authid), authzid.as_ref().map(filled), password));
+                let exchange = login.begin(id, out);
+                At::Sasl { searched_us, login, exchange }
+            }
+        };
+    }
+}
+
+impl Asker for Binder<'_> {
+    fn put_request(&mut self, place: usize, random: &mut Random, id: i32, out: &mut Vec<u8>) -> bool {
+        let Some(stage) = self.stages.get_mut(place) else { return false };
+        let values = stage.values.renew(random);
+        match &self.binds.search {
+            Some(search) => {
+                stage.at = At::Search;
+                search.put(id, values, out).is_ok()
+            }
+            None => {
+                self.put_bind(place, 0, random, id, out);
+                true
+            }
         }
-        ldap::client::bind(out, id, &name, password.as_bytes(), &[]);
+    }
+
+    fn entry(&mut self, place: usize, dn: &[u8]) {
+        if let Some(stage) = self.stages.get_mut(place) {
+            stage.values.set_last(&String::from_utf8_lossy(dn));
+        }
+    }
+
+    fn wants_entries(&self) -> bool {
+        self.binds.search.is_some()
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, random: &mut Random, id: i32, out: &mut Vec<u8>) -> Then {
+        let failed = Then::Ended { is_error: true, extra: 0 };
+        let Some(stage) = self.stages.get_mut(answer.place) else { return failed };
+        match &mut stage.at {
+            // As in OpenDJ's tool, anything but one entry is an error.
+            At::Search if answer.code != ResultCode::SUCCESS || answer.entries != 1 => failed,
+            At::Search => {
+                self.put_bind(answer.place, answer.took_us, random, id, out);
+                Then::GoesOn
+            }
+            At::Bind { searched_us } => Then::Ended {
+                is_error: answer.code != ResultCode::SUCCESS,
+                extra: answer.took_us.saturating_sub(*searched_us),
+            },
+            At::Sasl { searched_us, login, exchange } => {
+                let Ok(message) = ServerMessage::decode(answer.message) else { return failed };
+                let extra = answer.took_us.saturating_sub(*searched_us);
+                match exchange.go_on(login, &message.op, id, out) {
+                    Ok(Progress::Asked) => Then::GoesOn,
+                    Ok(Progress::Bound) => Then::Ended { is_error: false, extra },
+                    Err(_) => Then::Ended { is_error: true, extra },
+                }
+            }
+        }
     }
 }

@@ -83,6 +83,22 @@ pub fn template(
     resource_path: Option<&Path>,
     constants: &[(String, String)],
 ) -> Result<TemplateFile, Failure> {
+    let read = any_template(file, resource_path, constants)?;
+    if read.is_endless() {
+        return Err(Failure::new(
+            "the template makes entries without end: write a number behind each subordinateTemplate; only addrate \
+             takes one without",
+        ));
+    }
+    Ok(read)
+}
+
+/// The same for one that may make entries without end.
+pub fn any_template(
+    file: Option<&Path>,
+    resource_path: Option<&Path>,
+    constants: &[(String, String)],
+) -> Result<TemplateFile, Failure> {
     let resources = Resources::new(resource_path, file);
     Ok(match file {
         Some(file) => TemplateFile::load(file, &resources, constants)?,

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod account;
+pub mod addrate;
 pub mod authrate;
 pub mod backendstat;
 mod certificate;
@@ -13,13 +14,16 @@ pub mod export_ldif;
 mod filter;
 pub mod import_ldif;
 pub mod index_advice;
+mod load;
 pub mod makeldif;
 pub mod manage_account;
+pub mod modrate;
 pub mod quickstart;
 pub mod rebuild_index;
 pub mod reload;
 pub mod repair_log;
 mod sample;
+pub mod searchrate;
 mod selection;
 pub mod setup;
 pub mod start;
@@ -59,6 +63,9 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::Undo(options) => undo::run(&instance, options),
         Tool::ConvertAccounts(options) => convert_accounts::run(options),
         Tool::Makeldif(options) => makeldif::run(options),
+        Tool::Searchrate(options) => searchrate::run(options),
+        Tool::Modrate(options) => modrate::run(options),
+        Tool::Addrate(options) => addrate::run(options),
         Tool::Authrate(options) => authrate::run(options),
         Tool::EncodePassword(options) => encode_password::run(options),
         Tool::Completions(options) => documents::completions(Cli::command(), options),

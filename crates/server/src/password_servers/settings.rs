@@ -43,7 +43,7 @@ fn security(tls: &RemoteTls) -> Result<Security, String> {
         revoked.extend(revocation_lists(path).map_err(|error| error.to_string())?);
     }
     let is_chosen = |suite| tls.cipher_suites.is_empty() || tls.cipher_suites.contains(&suite_name(suite));
-    let rules = TlsRules { tls12: tls.tls12, tls13: tls.tls13, offers: &is_chosen, revoked };
+    let rules = TlsRules { tls12: tls.tls12, tls13: tls.tls13, offers: &is_chosen, revoked, identity: None };
     let config = trust.client_config(rules).map_err(|error| error.to_string())?;
     Ok(match tls.begins {
         TlsBegins::AtOnce => Security::Tls(config),
