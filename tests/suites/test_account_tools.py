@@ -56,3 +56,28 @@ def test_manage_account_prints_what_opendj_prints(server):
     assert refused.returncode == 1 and "19 (constraintViolation)" in refused.stderr
     refused = manage("get-all", "-O", "x", check=False)
     assert refused.returncode == 1 and "writes nothing" in refused.stderr
+
+
+def test_show_says_where_the_wrong_passwords_came_from(fresh):
+    fresh.start()
+    lockout = ("--set", "lockout-failure-count:2", "--set", "lockout-duration:10 m", "-n")
+    fresh.tool("dsconfig", "set-password-policy-prop", "--policy-name", "Default Password Policy", *lockout)
+    for _ in range(2):
+        with pytest.raises(ldap.INVALID_CREDENTIALS):
+            fresh.connect(ANN, "guess")
+    shown = account(fresh, "show", check=False)
+    assert shown.returncode == 1
+    assert "It is locked after 2 wrong passwords from 127.0.0.1, until " in shown.stdout
+    # What the server does not know any more it does not say.
+    fresh.stop()
+    fresh.start()
+    assert "It is locked after 2 wrong passwords, until " in account(fresh, "show", check=False).stdout
+
+
+def test_a_new_policy_is_taken_by_the_running_server(fresh):
+    fresh.start()
+    done = fresh.tool(
+        "dsconfig", "create-password-policy", "--policy-name", "Services", "--set", "grace-login-count:2", "-n"
+    )
+    assert "restart" not in done.stdout
+    assert "has taken the change" in done.stdout

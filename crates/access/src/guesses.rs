@@ -28,6 +28,8 @@ pub enum Guessed {
     Entry(usize, u64),
     /// That of a root user of the configuration, by a hash of the name.
     Root(u64),
+    /// That of a name that nobody has, by a number that only this server gives to a name.
+    Nobody(u64),
     /// The one-time code of an entry, which is being used up: its backend and number.
     Code(usize, u64),
 }
@@ -43,7 +45,7 @@ impl Guessed {
     pub(crate) fn shard(self, shards: usize) -> usize {
         let number = match self {
             Guessed::Entry(backend, entry) | Guessed::Code(backend, entry) => entry.wrapping_add(backend as u64),
-            Guessed::Root(hash) => hash,
+            Guessed::Root(hash) | Guessed::Nobody(hash) => hash,
         };
         (number % shards as u64) as usize
     }

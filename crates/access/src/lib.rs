@@ -21,6 +21,8 @@
 //! | `answers` | the rights to read as searches ask for them |
 //! | `oid_rights` | the use of controls and extended operations |
 //! | `guess_rates` | how often wrong passwords come from one address and for one name |
+//! | `guess_sources` | from which addresses the wrong passwords of an account came |
+//! | `unknown_names` | what is kept of names that nobody has |
 //! | `lint` | what can be said against instructions before they do harm |
 
 mod about;
@@ -39,6 +41,7 @@ mod entry_conditions;
 mod entry_rights;
 pub mod explanation;
 pub mod guess_rates;
+pub mod guess_sources;
 pub mod guesses;
 pub mod holders;
 mod identity;
@@ -58,6 +61,7 @@ pub mod session;
 mod set;
 mod settings;
 mod standing;
+pub mod unknown_names;
 pub mod verified;
 mod visible;
 

@@ -14,7 +14,7 @@ use store::StoreError;
 
 use crate::access_settings::LOCAL_ADMINISTRATOR;
 use crate::account::{Reencoder, StateWriter};
-use crate::bind::{Decoys, RememberedBinds};
+use crate::bind::{Decoys, MakeKey, RememberedBinds};
 use crate::default_referral::DefaultReferral;
 use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
@@ -33,9 +33,11 @@ use crate::timer::Timer;
 use crate::update::{InternalLog, UpdateState};
 use crate::watch::Watches;
 use access::guess_rates::GuessRates;
+use access::guess_sources::GuessSources;
 use access::guesses::Guesses;
 use access::limits::{LimitsFinder, LiveLimits};
 use access::locked_guesses::LockedGuesses;
+use access::unknown_names::UnknownNames;
 use access::{AccessControl, AccountClock, Authentication, Bound, Identity, Rights};
 use change::history::History;
 use query::backend::Backend;
@@ -81,6 +83,10 @@ pub struct Directory {
     pub(crate) guesses: Arc<Guesses>,
     /// Of locked accounts, while they are locked.
     pub(crate) locked_guesses: Arc<LockedGuesses>,
+    /// Names that nobody has, as far as guesses at them are counted.
+    pub(crate) unknown_names: Arc<UnknownNames>,
+    /// From where wrong passwords came.
+    pub(crate) guess_sources: GuessSources,
     /// How often wrong passwords come.
     pub(crate) guess_rates: GuessRates,
     /// What binds change in accounts, on its way.
@@ -132,6 +138,11 @@ impl Directory {
     pub fn set_monitor(&self, provider: Arc<dyn MonitorProvider>) {
         // A second provider is refused: whoever came first is the server.
         let _ = self.monitor.set(provider);
+    }
+
+    /// Where the keys are kept of what is remembered of passwords; once, before it serves.
+    pub fn keep_keys_in(&self, make: MakeKey) {
+        self.remembered.keep_keys_in(make);
     }
 
     /// Who is told what an administrator should know; once, before it serves.

@@ -70,8 +70,8 @@ pub use access::{
 pub use account::{WalkPlace, WarnedSlice};
 pub use admission::{Admitted, needs_admission};
 pub use bind::{
-    BindDone, BindFailure, BindStep, Credential, Elsewhere, HashJob, Named, QueuedBind, ReadyBind, RemoteAccount,
-    RemoteDone, RemoteJob, RemotePasswords, RemoteQuestion, RemoteVerdict, WaitingBind,
+    BindDone, BindFailure, BindStep, Credential, Elsewhere, Fill, HashJob, KeyMemory, MakeKey, Named, QueuedBind,
+    ReadyBind, RemoteAccount, RemoteDone, RemoteJob, RemotePasswords, RemoteQuestion, RemoteVerdict, WaitingBind,
 };
 pub use check::{check_configuration, open_read_only};
 pub use comparison::{Bounds, Change, Comparison, Difference, Side, Sides, Untold};

@@ -32,7 +32,9 @@ use crate::shadow::Shadow;
 use crate::update::UpdateState;
 use crate::watch::Watches;
 use access::guess_rates::GuessRates;
+use access::guess_sources::GuessSources;
 use access::limits::LiveLimits;
+use access::unknown_names::UnknownNames;
 use access::{AccessControl, AccessSettings, AccountClock};
 use change::apply::UpdateRules;
 use change::history::{ChangeNumbers, History, LogSource, Recorder, kept_from};
@@ -158,8 +160,13 @@ fn assembled(
     let updates = UpdateState::new(config);
     let intake = Arc::clone(updates.intake());
     let root_accounts = Arc::new(root_accounts(config, &facts, &notices)?);
-    let states =
-        StateWriter::new(Arc::clone(&backends), Arc::clone(&root_accounts), Box::new(move || intake.next_csn()));
+    let unknown_names = Arc::new(UnknownNames::default());
+    let states = StateWriter::new(
+        Arc::clone(&backends),
+        Arc::clone(&root_accounts),
+        Arc::clone(&unknown_names),
+        Box::new(move || intake.next_csn()),
+    );
     let reencoder = Reencoder::new(states.clone());
     let second_factors = SecondFactors::new(config.instance.second_factor_key(), &notices);
     Ok(Directory {
@@ -191,6 +198,8 @@ fn assembled(
         account_clock: AccountClock::default(),
         guesses: Arc::default(),
         locked_guesses: Arc::default(),
+        unknown_names,
+        guess_sources: GuessSources::default(),
         guess_rates: guess_rates(config),
         timer: Arc::default(),
         remembered: RememberedBinds::default(),

@@ -118,6 +118,8 @@ impl Directory {
             roots: &self.roots,
             guesses: &self.guesses,
             locked_guesses: &self.locked_guesses,
+            unknown_names: &self.unknown_names,
+            guess_sources: &self.guess_sources,
             states: &self.states,
             clock: &self.account_clock,
             decoys: &self.decoys,

@@ -54,6 +54,9 @@ impl StateOperation {
     /// What it does; none when the number is not known.
     #[must_use]
     pub fn item(&self) -> Option<StateItem> {
+        if self.number == i64::from(StateItem::GetFailureSources as u8) {
+            return Some(StateItem::GetFailureSources);
+        }
         usize::try_from(self.number).ok().and_then(|number| StateItem::ALL.get(number)).copied()
     }
 }
@@ -104,10 +107,13 @@ pub enum StateItem {
     GetSecondsUntilDeadline,
     GetHistory,
     ClearHistory,
+    /// Not OpenDJ's, and not among those that are read where none is named: the addresses that the wrong passwords came
+    /// from, as far as the server knows them.
+    GetFailureSources = 200,
 }
 
 impl StateItem {
-    /// In the order of their numbers.
+    /// OpenDJ's, in the order of their numbers.
     pub const ALL: [StateItem; 41] = [
         StateItem::GetPolicyDn,
         StateItem::GetDisabled,

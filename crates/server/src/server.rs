@@ -4,10 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use directory::{Capabilities, Directory, IndexNotice, NoticeKind};
+use directory::{Capabilities, Directory, Fill, IndexNotice, KeyMemory, NoticeKind};
 use ldap::oids::extended as oids;
 use runtime::certificates;
 use runtime::listener::ListenAt;
+use runtime::locked_memory::LockedMemory;
 use runtime::log::error::ErrorLog;
 use runtime::log::writer::{LogThread, LogThreadBuilder};
 use runtime::loops::{Loops, LoopsError, LoopsSettings, OpenLoops};
@@ -146,6 +147,7 @@ impl Server {
         kerberos::set(directory.config()).map_err(StartError::Kerberos)?;
         let pools = Pools::new(settings.loops);
         directory.set_capabilities(capabilities(&settings))?;
+        directory.keep_keys_in(key_memory);
         report_replayed(&directory, logs.errors());
         missing_groups::warn(&directory, logs.errors());
         invalid_instructions::warn(&directory, logs.errors());
@@ -431,4 +433,9 @@ fn report_replayed(directory: &Directory, errors: &ErrorLog) {
             errors.report(messages::REPLAYED, text);
         }
     }
+}
+
+/// Memory for a key that is neither swapped nor dumped.
+fn key_memory(bytes: usize, fill: Fill<'_>) -> Option<KeyMemory> {
+    Some(Box::new(LockedMemory::new(bytes, fill).ok()?))
 }

@@ -8,6 +8,7 @@ use access::guesses::Guess;
 use accounts::StateChange;
 use change::state_changes::{ACCOUNTS_MAX, AccountChanges};
 use ldap::LdapResult;
+use query::backend::BackendIndex;
 use query::entry_place::EntryPlace;
 use schema::NormalizedDn;
 use store::EntryId;
@@ -21,8 +22,10 @@ const CHANGES_MAX: usize = 1 << 17;
 /// Whose state it is.
 #[derive(Clone, Debug)]
 pub(crate) enum StateOf {
-    /// That of an entry, with its `entryUUID`; nobody's, where nothing changes.
+    /// That of an entry, with its `entryUUID`.
     Entry(EntryPlace, [u8; 16]),
+    /// That of nobody: the backend where the entry would be, and the number of the name, unless there is no name.
+    Nobody(BackendIndex, Option<u64>),
     /// That of a root user, by the name of the account.
     Root(NormalizedDn),
 }
@@ -55,14 +58,23 @@ pub(super) struct Waiting {
     first: u64,
     changes: usize,
     /// Those who only wait as long as others.
-    others: Vec<Written>,
+    others: Vec<Other>,
+}
+
+/// Who only waits as long as others.
+pub(super) struct Other {
+    pub(super) done: Option<Written>,
+    /// What is counted of names that nobody has, by their numbers.
+    pub(super) changes: Vec<(u64, StateChange)>,
+    /// Stays counted until then.
+    _guess: Option<Guess>,
 }
 
 /// What is proposed together.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) accounts: Vec<Pending>,
-    pub(super) others: Vec<Written>,
+    pub(super) others: Vec<Other>,
 }
 
 impl Waiting {
@@ -77,8 +89,13 @@ impl Waiting {
 
     /// Takes in what a bind wants; `Err` gives it back when too much waits.
     pub(super) fn add(&mut self, wanted: StateWrite) -> Result<(), StateWrite> {
+        if let StateOf::Nobody(_, number) = wanted.of {
+            let changes = number.map_or_else(Vec::new, |it| wanted.changes.into_iter().map(|one| (it, one)).collect());
+            self.others.push(Other { done: wanted.done, changes, _guess: wanted.guess });
+            return Ok(());
+        }
         if wanted.changes.is_empty() {
-            self.others.extend(wanted.done);
+            self.others.push(Other { done: wanted.done, changes: Vec::new(), _guess: None });
             return Ok(());
         }
         if self.changes >= CHANGES_MAX {

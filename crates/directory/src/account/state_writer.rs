@@ -11,12 +11,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use access::unknown_names::UnknownNames;
 use change::csn::Csn;
 use change::proposal::{Authority, Flags, Kind, Proposal};
 use change::state_changes::encode;
 use config::Writability;
 use ldap::LdapResult;
 use query::backend::{Backend, BackendIndex};
+use query::entry_place::EntryPlace;
 use query::error::store_failure;
 use query::monitor_entry::MonitorEntry;
 use store::Submitter;
@@ -44,6 +46,7 @@ pub(crate) struct StateWriter {
 struct Shared {
     backends: Arc<[Backend]>,
     roots: Arc<RootAccounts>,
+    unknown_names: Arc<UnknownNames>,
     lanes: Box<[Lane]>,
     next_csn: NextCsn,
     batches: AtomicU64,
@@ -68,11 +71,17 @@ struct Queue {
 }
 
 impl StateWriter {
-    pub(crate) fn new(backends: Arc<[Backend]>, roots: Arc<RootAccounts>, next_csn: NextCsn) -> StateWriter {
+    pub(crate) fn new(
+        backends: Arc<[Backend]>,
+        roots: Arc<RootAccounts>,
+        unknown_names: Arc<UnknownNames>,
+        next_csn: NextCsn,
+    ) -> StateWriter {
         let lanes = backends.iter().map(|_| Lane::default()).collect();
         let count = AtomicU64::default;
         let (batches, accounts, failures, lost) = (count(), count(), count(), count());
-        StateWriter { shared: Arc::new(Shared { backends, roots, lanes, next_csn, batches, accounts, failures, lost }) }
+        let shared = Shared { backends, roots, unknown_names, lanes, next_csn, batches, accounts, failures, lost };
+        StateWriter { shared: Arc::new(shared) }
     }
 
     /// Has something written; never waits.
@@ -83,10 +92,9 @@ impl StateWriter {
     /// Whether nothing can be written where a state is kept now, as far as is known.
     pub(crate) fn is_failing(&self, of: &StateOf) -> bool {
         match of {
-            StateOf::Entry(place, _) => {
-                let lane = self.shared.lanes.get(place.backend.0);
-                !self.shared.is_writable(place.backend)
-                    || lane.is_none_or(|lane| lane.is_failing.load(Ordering::Acquire))
+            StateOf::Entry(EntryPlace { backend, .. }, _) | StateOf::Nobody(backend, _) => {
+                let lane = self.shared.lanes.get(backend.0);
+                !self.shared.is_writable(*backend) || lane.is_none_or(|lane| lane.is_failing.load(Ordering::Acquire))
             }
             StateOf::Root(_) => self.shared.roots.is_failing(),
         }
@@ -136,7 +144,7 @@ impl Shared {
 
     fn write(self: &Arc<Self>, mut wanted: StateWrite) {
         let at = match &wanted.of {
-            StateOf::Entry(place, _) => place.backend,
+            StateOf::Entry(EntryPlace { backend, .. }, _) | StateOf::Nobody(backend, _) => *backend,
             // Who changes nothing waits as long as nobody does.
             StateOf::Root(_) if wanted.changes.is_empty() => BackendIndex(0),
             StateOf::Root(name) => {
@@ -201,7 +209,10 @@ impl Shared {
     /// A batch is written, or cannot be. Those who wait are told after the next one is on its way.
     fn finished(self: &Arc<Self>, at: BackendIndex, mut batch: Batch, written: &Result<(), LdapResult>) {
         let Some(lane) = self.lanes.get(at.0) else { return };
-        let mut done: Vec<Written> = std::mem::take(&mut batch.others);
+        let mut done: Vec<Written> = batch.others.iter_mut().filter_map(|other| other.done.take()).collect();
+        for (number, change) in batch.others.iter().flat_map(|other| &other.changes) {
+            self.unknown_names.change(*number, change);
+        }
         batch.accounts.iter_mut().for_each(|pending| done.append(&mut pending.done));
         let count = batch.accounts.len() as u64;
         let mut queue = lane.lock();

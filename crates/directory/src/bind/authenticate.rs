@@ -1,8 +1,10 @@
 //! The path of every bind: the guess is counted, the proof is judged, and what follows is told and written.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use access::guesses::Guessed;
+use access::locked_guesses::LockedGuesses;
 use accounts::{
     BindRefusal, Credential as Proof, MayGuess, Moment, PasswordPolicyResponse, StateChange, StateUpdateFailure,
     UnderLock, Verdict,
@@ -15,7 +17,6 @@ use super::claimed::{Claimed, Who};
 use super::code::take_code;
 use super::context::BindContext;
 use super::done::{BindDone, BindFailure, authorization_identity};
-use super::remembered::Remembered;
 use super::shown_code::Spending;
 use super::step::{
     Attempt, BindStep, Credential, Guessing, HashJob, Judged, QueuedBind, RemoteJob, Via, Wait, WaitingBind, Wrong,
@@ -52,14 +53,7 @@ impl BindContext<'_> {
                 let clear = Zeroizing::new(clear.to_vec());
                 BindStep::Elsewhere(Box::new(RemoteJob { attempt, clear }))
             }
-            Some(clear) if attempt.claimed.is_slow() => {
-                let verification = match self.remembered(&attempt, clear) {
-                    Remembered::Right => return self.conclude_clear(attempt, clear, true),
-                    Remembered::Verify(verification) => verification,
-                };
-                let clear = Zeroizing::new(clear.to_vec());
-                BindStep::SlowHash(Box::new(HashJob { attempt, clear, verification }))
-            }
+            Some(clear) if attempt.claimed.is_slow() => self.check_slow(attempt, clear, false),
             Some(clear) => {
                 let is_right = is_password(&attempt.claimed.passwords, clear);
                 self.conclude_clear(attempt, clear, is_right)
@@ -71,7 +65,9 @@ impl BindContext<'_> {
     /// Guesses are left, but those in flight may use them up: the bind waits until one goes.
     fn queue(&self, attempt: Attempt, credential: Credential<'_>) -> BindStep {
         match attempt.claimed.guessed().filter(|_| !self.guesses.is_full()) {
-            Some(whose) => BindStep::Queued(Box::new(QueuedBind::new(attempt.claimed, whose, attempt.via, credential))),
+            Some(whose) => {
+                BindStep::Queued(Box::new(QueuedBind::for_guess(attempt.claimed, whose, attempt.via, credential)))
+            }
             None => self.busy(),
         }
     }
@@ -82,7 +78,7 @@ impl BindContext<'_> {
         let attempt = |claimed, via, guess| Ok(Attempt { claimed, via, guess, code: None });
         let Some(whose) = whose else { return attempt(claimed, via, Guessing::Uncounted) };
         match claimed.account().may_guess(0) {
-            MayGuess::Counted | MayGuess::NotNow => self.locked_guesses.unlocked(whose),
+            MayGuess::Counted | MayGuess::NotNow => self.locked_guesses_of(whose).unlocked(whose),
             MayGuess::Uncounted => return attempt(claimed, via, Guessing::Uncounted),
             MayGuess::UnderLock(lock) => {
                 let guess = self.under_lock(whose, lock, claimed.now);
@@ -102,26 +98,15 @@ impl BindContext<'_> {
         attempt(claimed, via, guess)
     }
 
-    fn under_lock(&self, whose: Guessed, lock: UnderLock, now: Moment) -> Guessing {
-        self.locked_guesses.take(whose, lock, now).map_or(Guessing::SpentUnderLock, Guessing::UnderLock)
+    fn locked_guesses_of(&self, whose: Guessed) -> &Arc<LockedGuesses> {
+        match whose {
+            Guessed::Nobody(_) => &self.unknown_names.locked_guesses,
+            _ => self.locked_guesses,
+        }
     }
 
-    /// What is remembered of a password, where the policy lets it be remembered. A guess that is refused whatever it is
-    /// must not be answered sooner when it is right.
-    pub(super) fn remembered(&self, attempt: &Attempt, clear: &[u8]) -> Remembered {
-        let claimed = &attempt.claimed;
-        match &claimed.who {
-            // With a second factor, a password that is known at once would tell that only the code is wrong.
-            Who::Entry(found)
-                if claimed.policy.remember_verified_binds
-                    && !claimed.state.tokens.are_asked_for()
-                    && !attempt.guess.is_refused() =>
-            {
-                let changed = claimed.state.password_changed;
-                self.remembered.look_up(&found.entry_uuid, (&claimed.passwords, changed), clear)
-            }
-            _ => Remembered::Verify(None),
-        }
+    fn under_lock(&self, whose: Guessed, lock: UnderLock, now: Moment) -> Guessing {
+        self.locked_guesses_of(whose).take(whose, lock, now).map_or(Guessing::SpentUnderLock, Guessing::UnderLock)
     }
 
     pub(super) fn failed_to_read(&self, error: &store::StoreError) -> Box<BindStep> {
@@ -142,7 +127,11 @@ impl BindContext<'_> {
     /// What a refusal waits for: as long as a wrong password takes to be written, wherever one is.
     fn wait_of_refusal(&self, claimed: &Claimed, failure: BindFailure, (via, guess): (&Via, Guessing)) -> Wait {
         let write = self.some_policy_counts().then(|| {
-            let is_counted = failure.is_wrong_guess();
+            // What nobody's name is told is not why it was refused: each guess that is compared is wrong.
+            let is_counted = match claimed.who {
+                Who::Nobody { .. } => !guess.is_refused(),
+                _ => failure.is_wrong_guess(),
+            };
             let changes = if is_counted { claimed.account().after_wrong_password() } else { None };
             let guess = match guess {
                 Guessing::Counted(guess) if is_counted => Some(guess),
@@ -174,6 +163,11 @@ impl BindContext<'_> {
             return Judged { claimed, via, wrong: None, spending };
         };
         self.spend_unanswered(&claimed.who, spending);
+        if failure.is_wrong_guess()
+            && let Some(whose) = claimed.guessed()
+        {
+            self.guess_sources.note(whose, via.address, claimed.now);
+        }
         let wait = self.wait_of_refusal(&claimed, failure, (&via, guess));
         Judged { claimed, via, wrong: Some(Wrong { failure, wait }), spending: None }
     }
@@ -281,7 +275,7 @@ impl HashJob {
     /// Checks the password; takes as long as the stored value's cost says.
     pub(crate) fn run_in(self, context: &BindContext<'_>) -> BindStep {
         let HashJob { mut attempt, clear, verification } = self;
-        let is_right = is_password(&attempt.claimed.passwords, &clear);
+        let is_right = is_password(&attempt.claimed.passwords, &clear) && attempt.claimed.is_somebody();
         attempt.via.begun = Instant::now();
         if let Some(verification) = verification {
             verification.end(is_right, attempt.via.begun);

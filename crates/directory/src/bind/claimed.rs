@@ -12,7 +12,6 @@ use password::{ScramHash, ScramKeys};
 use query::backend::BackendIndex;
 use query::entry_place::EntryPlace;
 use schema::NormalizedDn;
-use store::EntryId;
 
 use super::done::BindFailure;
 use crate::account::StateOf;
@@ -36,6 +35,8 @@ pub(super) enum Who {
         why: BindFailure,
         /// Where the entry would be.
         backend: BackendIndex,
+        /// Of the name; none where there is none.
+        number: Option<u64>,
     },
     /// A root user of the configuration.
     Root(Box<FoundRoot>),
@@ -71,7 +72,7 @@ impl Who {
         match self {
             Who::Entry(found) => StateOf::Entry(found.place, found.entry_uuid),
             Who::Root(found) => StateOf::Root(found.account.clone()),
-            Who::Nobody { backend, .. } => StateOf::Entry(EntryPlace { backend: *backend, id: EntryId::ROOT }, [0; 16]),
+            Who::Nobody { backend, number, .. } => StateOf::Nobody(*backend, *number),
         }
     }
 }
@@ -82,13 +83,35 @@ impl Claimed {
         Account { policy: &self.policy, state: &self.state, now: self.now }
     }
 
-    /// Whose guesses are counted; nobody's are not.
+    /// Whose guesses are counted.
     pub(super) fn guessed(&self) -> Option<Guessed> {
         match &self.who {
             Who::Entry(found) => Some(Guessed::entry(found.place)),
             Who::Root(root) => Some(root.guessed),
-            Who::Nobody { .. } => None,
+            Who::Nobody { number, .. } => number.map(Guessed::Nobody),
         }
+    }
+
+    /// A number of the account, for what is remembered of its password.
+    pub(super) fn uuid(&self) -> Option<[u8; 16]> {
+        let made = |kind: u8, number: u64| {
+            let mut uuid = [kind; 16];
+            uuid[8..].copy_from_slice(&number.to_le_bytes());
+            uuid
+        };
+        match &self.who {
+            Who::Entry(found) => Some(found.entry_uuid),
+            Who::Root(root) => match root.guessed {
+                Guessed::Root(number) => Some(made(0xff, number)),
+                _ => None,
+            },
+            Who::Nobody { number, .. } => number.map(|number| made(0xfe, number)),
+        }
+    }
+
+    /// Whether anybody can be let in.
+    pub(super) fn is_somebody(&self) -> bool {
+        !matches!(self.who, Who::Nobody { .. })
     }
 
     /// The keys by which a mechanism of SCRAM knows the account; nobody has any.

@@ -3,6 +3,7 @@
 //!
 //! Knows nothing of the requests. No session comes of it, and a right password changes nothing in the account's state.
 
+use std::net::IpAddr;
 use std::time::Instant;
 
 use access::{Authentication, Identity};
@@ -25,6 +26,8 @@ pub(crate) struct ClearPassword<'c> {
     /// Where the account has a second factor: whether a one-time code follows the password, as in a bind. Whoever is
     /// bound has shown one before.
     pub(crate) with_code: bool,
+    /// Where the client is; none of a local socket.
+    pub(crate) address: Option<IpAddr>,
 }
 
 /// What a password that was compared is.
@@ -63,14 +66,14 @@ impl BindContext<'_> {
         claimed: Claimed,
         password: ClearPassword<'_>,
     ) -> Result<ComparedPassword, LdapResult> {
-        let ClearPassword { clear, may_be_slow, with_code } = password;
+        let ClearPassword { clear, may_be_slow, with_code, address } = password;
         if claimed.is_slow() && !may_be_slow {
             return Ok(ComparedPassword::TakesLong);
         }
         // Whether the connection is good enough is for the request to say.
         let authentication = Authentication::Simple;
         let begun = Instant::now();
-        let via = Via { authentication, begun, is_secure: true, wants_policy: false, wants_identity: false };
+        let via = Via { authentication, begun, is_secure: true, wants_policy: false, wants_identity: false, address };
         let mut attempt = match self.count(claimed, via) {
             Ok(attempt) => attempt,
             Err(step) => return Err(step.into_result()),
@@ -97,12 +100,14 @@ impl BindContext<'_> {
     }
 
     fn verify_slowly(&self, attempt: Attempt, clear: &[u8]) -> Result<(bool, Attempt), LdapResult> {
-        let verification = match self.remembered(&attempt, clear) {
+        // Requests that change passwords wait for nobody.
+        let verification = match self.remembered(&attempt, clear, || Box::new(|_| {})) {
             Remembered::Right => return Ok((true, attempt)),
+            Remembered::Waits => None,
             Remembered::Verify(verification) => verification,
         };
         let stored = attempt.claimed.passwords.clone();
-        let is_right = is_password(&stored, clear);
+        let is_right = is_password(&stored, clear) && attempt.claimed.is_somebody();
         let begun = Instant::now();
         if let Some(verification) = verification {
             verification.end(is_right, begun);

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use access::account::find_account;
+use access::guess_sources::GuessSources;
 use access::guesses::Guesses;
 use access::inactive::inactive;
 use access::limits::{Bound, LimitsFinder, LiveLimits, given_limits};
 use access::locked_guesses::LockedGuesses;
+use access::unknown_names::UnknownNames;
 use access::{AccountClock, Authentication, Identity, PolicyFinder, Standing};
+use accounts::{AccountState, PasswordPolicy};
 use arc_swap::ArcSwap;
 use ldap::LdapResult;
 use password::Parameters;
@@ -40,6 +43,8 @@ pub(crate) struct BindContext<'d> {
     pub(crate) roots: &'d ArcSwap<RootUsers>,
     pub(crate) guesses: &'d Arc<Guesses>,
     pub(crate) locked_guesses: &'d Arc<LockedGuesses>,
+    pub(crate) unknown_names: &'d UnknownNames,
+    pub(crate) guess_sources: &'d GuessSources,
     pub(crate) states: &'d StateWriter,
     pub(crate) clock: &'d AccountClock,
     pub(crate) decoys: &'d Decoys,
@@ -74,7 +79,7 @@ impl BindContext<'_> {
             return self.claim_root(&facts, root).map_err(|error| store_failure(&error));
         }
         let Some((at, backend)) = self.holder(name) else {
-            return Ok(self.claim_of_nobody(&facts, BindFailure::NoEntry, outside(name.as_bytes())));
+            return Ok(self.claim_of_nobody(&facts, BindFailure::NoEntry, self.outside(name.as_bytes())));
         };
         self.claim_entry(&facts, (at, backend), name, by_password).map_err(|error| store_failure(&error))
     }
@@ -99,7 +104,7 @@ impl BindContext<'_> {
 
     /// Whoever is meant by what the client sent as a name, it is nobody.
     pub(crate) fn claim_nobody(&self, sent: &[u8], why: BindFailure) -> Claimed {
-        self.claim_of_nobody(&self.in_force.facts(), why, outside(sent))
+        self.claim_of_nobody(&self.in_force.facts(), why, self.outside(sent))
     }
 
     fn holder(&self, name: &NormalizedDn) -> Option<(BackendIndex, &Backend)> {
@@ -121,12 +126,12 @@ impl BindContext<'_> {
         let snapshot = backend.store.snapshot()?;
         let view = snapshot.view();
         let finder = PolicyFinder { facts, context: self.reading };
-        let nobody = NobodysName { name: name.as_bytes(), backend: at };
+        let nobody = || self.decoys.nobody(name.as_bytes(), at);
         let Some(account) = find_account(finder, at, backend, &snapshot, name)? else {
-            return Ok(self.claim_of_nobody(facts, BindFailure::NoEntry, nobody));
+            return Ok(self.claim_of_nobody(facts, BindFailure::NoEntry, nobody()));
         };
         if by_password && account.passwords.is_empty() && account.policy.pass_through.is_none() {
-            return Ok(self.claim_of_nobody(facts, BindFailure::NoPassword, nobody));
+            return Ok(self.claim_of_nobody(facts, BindFailure::NoPassword, nobody()));
         }
         let place = EntryPlace { backend: at, id: account.id };
         let seen = view.seq().unwrap_or_default();
@@ -160,13 +165,20 @@ impl BindContext<'_> {
     }
 
     /// Nobody, for that reason.
-    fn claim_of_nobody(&self, facts: &Arc<Facts>, why: BindFailure, nobody: NobodysName<'_>) -> Claimed {
+    fn claim_of_nobody(&self, facts: &Arc<Facts>, why: BindFailure, nobody: NobodysName) -> Claimed {
         let policy = PolicyFinder { facts, context: self.reading }.default_policy();
         let new = (policy.new_scheme(), &**self.parameters.load());
         let passwords = self.decoys.of((facts, self.backends), nobody, new);
-        let who = Who::Nobody { why, backend: nobody.backend };
-        let (state, now) = (Box::default(), self.clock.now());
-        Claimed { who, passwords, policy, state, now }
+        // Without a name there is no account that guesses could be counted for.
+        let number = (why != BindFailure::NoName).then_some(nobody.number);
+        let state = Box::new(self.state_of_nobody(&policy, number));
+        let who = Who::Nobody { why, backend: nobody.backend, number };
+        Claimed { who, passwords, policy, state, now: self.clock.now() }
+    }
+
+    fn state_of_nobody(&self, policy: &PasswordPolicy, number: Option<u64>) -> AccountState {
+        let counted = number.filter(|_| policy.lock_rules().count_failures());
+        counted.map(|number| self.unknown_names.state(number)).unwrap_or_default()
     }
 
     /// Whether some policy counts wrong passwords, for whomever it holds.
@@ -189,11 +201,16 @@ impl BindContext<'_> {
                 let facts = self.in_force.facts();
                 let now = match self.roots.load().user(&found.name) {
                     Some(root) => self.claim_root(&facts, root)?,
-                    None => self.claim_of_nobody(&facts, BindFailure::NoEntry, outside(found.name.as_bytes())),
+                    None => self.claim_of_nobody(&facts, BindFailure::NoEntry, self.outside(found.name.as_bytes())),
                 };
                 return Ok(Some(now));
             }
-            Who::Nobody { .. } => return Ok(None),
+            Who::Nobody { why, backend, number } => {
+                let who = Who::Nobody { why: *why, backend: *backend, number: *number };
+                let state = Box::new(self.state_of_nobody(&claimed.policy, *number));
+                let (passwords, policy) = (claimed.passwords.clone(), Arc::clone(&claimed.policy));
+                return Ok(Some(Claimed { who, passwords, policy, state, now: self.clock.now() }));
+            }
         };
         let at = found.place.backend;
         let Some(backend) = self.backends.get(at.0) else { return Ok(None) };
@@ -202,9 +219,9 @@ impl BindContext<'_> {
         }
         self.claim_entry(&self.in_force.facts(), (at, backend), &found.name, true).map(Some)
     }
-}
 
-/// A name that no backend holds is like one of the first.
-fn outside(name: &[u8]) -> NobodysName<'_> {
-    NobodysName { name, backend: BackendIndex(0) }
+    /// A name that no backend holds is like one of the first.
+    fn outside(&self, name: &[u8]) -> NobodysName {
+        self.decoys.nobody(name, BackendIndex(0))
+    }
 }

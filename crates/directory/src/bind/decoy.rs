@@ -53,11 +53,11 @@ struct Sample {
 
 /// A name that nobody can bind by.
 #[derive(Clone, Copy)]
-pub(crate) struct NobodysName<'n> {
-    /// Normalized, or whatever the client sent.
-    pub(crate) name: &'n [u8],
+pub(super) struct NobodysName {
+    /// That only this instance gives to the name.
+    pub(super) number: u64,
     /// Where its entry would be.
-    pub(crate) backend: BackendIndex,
+    pub(super) backend: BackendIndex,
 }
 
 impl Decoys {
@@ -70,10 +70,10 @@ impl Decoys {
     }
 
     /// The values for a name; `new` is how new passwords are stored.
-    pub(crate) fn of(
+    pub(super) fn of(
         &self,
         (facts, backends): (&Facts, &[Backend]),
-        nobody: NobodysName<'_>,
+        nobody: NobodysName,
         new: (Scheme, &Parameters),
     ) -> Vec<Vec<u8>> {
         // Names outside of all backends are like those of the first that has accounts.
@@ -83,16 +83,16 @@ impl Decoys {
             (!sample.accounts.is_empty()).then_some(sample)
         });
         let chosen = sample.as_ref().and_then(|sample| {
-            let number = self.number(nobody.name);
-            sample.accounts.get(usize::try_from(number % sample.accounts.len() as u64).ok()?)
+            sample.accounts.get(usize::try_from(nobody.number % sample.accounts.len() as u64).ok()?)
         });
         chosen.cloned().unwrap_or_else(|| vec![self.made(new)])
     }
 
-    /// A number that only this instance gives to a name.
-    fn number(&self, name: &[u8]) -> u64 {
+    /// A name that is normalized, or whatever the client sent, whose entry would be in that backend.
+    pub(super) fn nobody(&self, name: &[u8], backend: BackendIndex) -> NobodysName {
         let mac = ScramHash::Sha256.hmac(self.secret.get(), &[b"decoy\0", name].concat());
-        mac.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)).unwrap_or_default()
+        let number = mac.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)).unwrap_or_default();
+        NobodysName { number, backend }
     }
 
     fn sample(&self, facts: &Facts, at: BackendIndex, backend: &Backend) -> Option<Arc<Sample>> {

@@ -12,16 +12,18 @@
 //! | `claimed` | who is meant: an account, a root user, or nobody |
 //! | `decoy` | what is verified where there is no password |
 //! | `remembered` | binds that were verified a moment ago |
+//! | `slow`, `awaited` | passwords that are slow to check, and the verdict of another bind's verification |
 //! | `authenticate` | the path |
 //! | `comparison` | the same for passwords that come with other requests |
 //! | `reencoding` | passwords in deprecated schemes, after it |
 //! | `code`, `shown_code` | the one-time code that follows a password |
 //! | `elsewhere` | passwords that another server checks |
 //! | `step` | where a bind is: decided, waiting for a slow hash, for another server, or for the disk |
-//! | `queued` | binds that wait for a guess |
+//! | `queued` | binds that wait for a guess, or for the verification of the same password |
 //! | `done` | how it ended |
 
 mod authenticate;
+mod awaited;
 mod claimed;
 mod code;
 mod comparison;
@@ -34,12 +36,15 @@ mod reencoding;
 mod remembered;
 mod shown_code;
 mod simple;
+mod slow;
 mod step;
 
 #[cfg(test)]
 mod elsewhere_tests;
 #[cfg(test)]
 mod root_tests;
+#[cfg(test)]
+pub(crate) mod slow_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -50,6 +55,7 @@ pub(crate) use decoy::Decoys;
 pub use done::{BindDone, BindFailure};
 pub use elsewhere::{Elsewhere, RemoteAccount, RemoteDone, RemotePasswords, RemoteQuestion, RemoteVerdict};
 pub(crate) use remembered::RememberedBinds;
+pub use remembered::{Fill, KeyMemory, MakeKey};
 pub(crate) use simple::bind_controls;
 pub use step::{BindStep, Credential, HashJob, QueuedBind, ReadyBind, RemoteJob, WaitingBind};
 pub(crate) use step::{Via, Wait};

@@ -1,10 +1,11 @@
 //! Binds that were verified a moment ago, as the path of binds asks for them: the key, its rotation, and for whom
 //! nothing is remembered.
 
-use std::sync::Mutex;
+use std::io;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use access::verified::{Claim, LookUp, MacKey, Verification, VerifiedBinds, VerifiedLimits};
+use access::verified::{Claim, KEY_BYTES, LookUp, MacKey, Verification, VerifiedBinds, VerifiedLimits, Waiter};
 use accounts::Moment;
 use query::monitor_entry::MonitorEntry;
 use zeroize::Zeroizing;
@@ -17,20 +18,23 @@ pub(crate) struct RememberedBinds {
     /// None when the system has no randomness for a key: then nothing is remembered.
     binds: Option<VerifiedBinds>,
     rotate_at: Mutex<Instant>,
+    make: OnceLock<MakeKey>,
 }
 
 /// What there is about a password.
 pub(super) enum Remembered {
     /// It was right a moment ago.
     Right,
+    /// Another bind verifies it, and the waiter is called.
+    Waits,
     /// It has to be verified; what becomes of it is remembered there.
     Verify(Option<Verification>),
 }
 
 impl Default for RememberedBinds {
     fn default() -> Self {
-        let binds = new_key().map(|key| VerifiedBinds::new(key, VerifiedLimits::default()));
-        RememberedBinds { binds, rotate_at: Mutex::new(Instant::now() + KEY_LIFETIME) }
+        let binds = key_on_the_heap().map(|key| VerifiedBinds::new(key, VerifiedLimits::default()));
+        RememberedBinds { binds, rotate_at: Mutex::new(Instant::now() + KEY_LIFETIME), make: OnceLock::new() }
     }
 }
 
@@ -41,17 +45,17 @@ impl RememberedBinds {
         uuid: &[u8; 16],
         (stored, changed): (&[Vec<u8>], Option<Moment>),
         password: &[u8],
+        waiter: impl FnOnce() -> Waiter,
     ) -> Remembered {
         let Some(binds) = &self.binds else { return Remembered::Verify(None) };
         let now = Instant::now();
         self.rotate(binds, now);
         let changed = changed.unwrap_or_default().0.to_le_bytes();
         let claim = Claim { uuid, stored, changed: &changed, password };
-        // Who comes while the same password is being verified verifies it, too: that is rare, and waits for nobody.
-        match binds.look_up(&claim, now, || Box::new(|_| {})) {
+        match binds.look_up(&claim, now, waiter) {
             LookUp::Verified => Remembered::Right,
             LookUp::Verify(verification) => Remembered::Verify(Some(verification)),
-            LookUp::Waiting => Remembered::Verify(None),
+            LookUp::Waiting => Remembered::Waits,
         }
     }
 
@@ -59,7 +63,7 @@ impl RememberedBinds {
     fn rotate(&self, binds: &VerifiedBinds, now: Instant) {
         let Ok(mut at) = self.rotate_at.try_lock() else { return };
         if now >= *at
-            && let Some(key) = new_key()
+            && let Some(key) = self.new_key()
         {
             *at = now + KEY_LIFETIME;
             binds.rotate(key);
@@ -72,20 +76,56 @@ impl RememberedBinds {
             .with("verified-binds", counts.entries)
             .with("verified-hits", counts.hits)
             .with("verified-misses", counts.misses)
+            .with("verified-shared", counts.shared)
             .with("verified-right", counts.right)
             .with("verified-wrong", counts.wrong)
             .with("verified-evicted", counts.evicted)
     }
 }
 
-fn new_key() -> Option<MacKey> {
-    let mut key = Zeroizing::new([0u8; 32]);
+impl RememberedBinds {
+    /// Has the keys made there from now on; they are kept in memory that `make` gives, of so many bytes.
+    pub(crate) fn keep_keys_in(&self, make: MakeKey) {
+        if self.make.set(make).is_ok()
+            && let (Some(binds), Some(key)) = (&self.binds, self.new_key())
+        {
+            binds.rotate(key);
+        }
+    }
+
+    fn new_key(&self) -> Option<MacKey> {
+        let mut fill = |key: &mut [u8]| getrandom::fill(key).map_err(|error| io::Error::other(error.to_string()));
+        let made = self.make.get().and_then(|make| make(KEY_BYTES, &mut fill));
+        made.and_then(|key| MacKey::new(Made(key)).ok()).or_else(key_on_the_heap)
+    }
+}
+
+/// For who has no better memory.
+fn key_on_the_heap() -> Option<MacKey> {
+    let mut key = Zeroizing::new([0u8; KEY_BYTES]);
     getrandom::fill(&mut *key).ok()?;
     MacKey::new(Key(key)).ok()
 }
 
+/// Random bytes in memory that is neither swapped nor dumped.
+pub type KeyMemory = Box<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Makes a key of so many random bytes; none when the system gives no such memory.
+pub type MakeKey = fn(usize, Fill<'_>) -> Option<KeyMemory>;
+
+/// Writes random bytes.
+pub type Fill<'f> = &'f mut dyn FnMut(&mut [u8]) -> io::Result<()>;
+
+struct Made(KeyMemory);
+
+impl AsRef<[u8]> for Made {
+    fn as_ref(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
+
 /// Wiped when it goes.
-struct Key(Zeroizing<[u8; 32]>);
+struct Key(Zeroizing<[u8; KEY_BYTES]>);
 
 impl AsRef<[u8]> for Key {
     fn as_ref(&self) -> &[u8] {

@@ -39,6 +39,7 @@ impl Via {
             is_secure: session.security_strength_bits > 0,
             wants_policy: false,
             wants_identity: false,
+            address: session.address,
         };
         for item in controls.iter() {
             if item.oid == control::AUTHORIZATION_IDENTITY_REQUEST.as_bytes() {

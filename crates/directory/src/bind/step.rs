@@ -1,15 +1,17 @@
 //! Where a bind is.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use access::Authentication;
 use access::guesses::{Guess, Guessed, Line, Turn};
 use access::locked_guesses::LockedGuess;
-use access::verified::Verification;
+use access::verified::{Verdict, Verification};
 use ldap::LdapResult;
 use zeroize::Zeroizing;
 
+use super::awaited::AwaitedVerdict;
 use super::claimed::Claimed;
 use super::done::{BindDone, BindFailure};
 use super::shown_code::{ShownCode, Spending};
@@ -33,7 +35,8 @@ pub enum BindStep {
     Done(BindDone),
     /// The stored password is slow to check: call [`HashJob::run`] on a pool.
     SlowHash(Box<HashJob>),
-    /// The guesses in flight may use up those that are left: call [`QueuedBind::then`].
+    /// The guesses in flight may use up those that are left, or the same password is being verified: call
+    /// [`QueuedBind::then`].
     Queued(Box<QueuedBind>),
     /// Another server checks the password: call [`RemoteJob::run`] on a thread that may wait.
     Elsewhere(Box<RemoteJob>),
@@ -69,6 +72,8 @@ pub(crate) struct Via {
     pub(crate) wants_policy: bool,
     /// The client asks for its authorization identity (RFC 3829).
     pub(crate) wants_identity: bool,
+    /// Where the client is; none of a local socket.
+    pub(crate) address: Option<IpAddr>,
 }
 
 impl Via {
@@ -126,8 +131,28 @@ pub(super) struct Wrong {
     pub(super) wait: Wait,
 }
 
-/// A bind that waits for a guess of its account.
-pub struct QueuedBind {
+/// A bind that waits for another one of its account.
+pub struct QueuedBind(pub(super) WaitsFor);
+
+/// What it waits for.
+pub(super) enum WaitsFor {
+    /// A guess that goes.
+    Guess(GuessWait),
+    /// The verdict of a verification of the same password.
+    Verdict(VerdictWait),
+}
+
+/// A bind that waits for the verdict of another one's verification.
+pub(super) struct VerdictWait {
+    pub(super) attempt: Attempt,
+    pub(super) clear: Zeroizing<Vec<u8>>,
+    pub(super) awaited: Arc<AwaitedVerdict>,
+    /// It waited once before, and nothing was verified.
+    pub(super) is_second: bool,
+}
+
+/// A bind that waits for a guess.
+pub(super) struct GuessWait {
     pub(super) claimed: Claimed,
     pub(super) whose: Guessed,
     pub(super) via: Via,
@@ -144,9 +169,12 @@ pub(super) enum KeptProof {
 }
 
 /// A bind whose turn it is.
-pub struct ReadyBind {
-    pub(super) queued: Box<QueuedBind>,
-    pub(super) turn: Turn,
+pub struct ReadyBind(pub(super) Ready);
+
+/// What it waited for.
+pub(super) enum Ready {
+    Guess(GuessWait, Turn),
+    Verdict(VerdictWait, Verdict),
 }
 
 /// A bind whose password another server checks.

@@ -25,6 +25,8 @@ pub(crate) struct ScramExchange {
     pub(crate) exchange: sasl::scram::Exchange,
     /// Whose keys the client was asked to prove; none: nobody's.
     pub(crate) name: Option<NormalizedDn>,
+    /// What the client called the user.
+    pub(crate) user: String,
     /// The keys; none: decoys.
     pub(crate) keys: Option<ScramKeys>,
     pub(crate) authzid: Option<String>,

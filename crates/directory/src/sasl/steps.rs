@@ -184,10 +184,10 @@ impl Directory {
         };
         let iterations = self.updates.password_parameters.load().iterations(scheme);
         let decoys = self.sasl.load().decoys(iterations).keys(hash, &first.prepared_user);
-        let authzid = first.authzid().map(str::to_owned);
+        let (user, authzid) = (first.prepared_user.clone(), first.authzid().map(str::to_owned));
         let (exchange, challenge) = first.challenge(keys.clone().unwrap_or(decoys), &nonce()?);
-        let (mechanism, exchange) = (asked.mechanism, Box::new(exchange));
-        let pending = ScramExchange { mechanism, exchange: *exchange, name, keys, authzid };
+        let mechanism = asked.mechanism;
+        let pending = ScramExchange { mechanism, exchange, name, user, keys, authzid };
         asked.session.exchange.replace(Some(Exchange::Scram(Box::new(pending))));
         // Looking up a name that is there takes longer: neither is answered sooner than a refusal.
         let (by, controls, begun) = asked.came(asked.by());
@@ -204,7 +204,7 @@ impl Directory {
     }
 
     fn scram_last(&self, asked: &Asked<'_>, pending: ScramExchange) -> StepResult {
-        let ScramExchange { exchange, name, keys, authzid, mechanism } = pending;
+        let ScramExchange { exchange, name, user, keys, authzid, mechanism } = pending;
         let finished = exchange.finish(asked.credentials.unwrap_or_default());
         // The password may have been changed since the challenge.
         let current = match (&name, mechanism) {
@@ -218,7 +218,7 @@ impl Directory {
             Ok(_) => None,
         };
         let proof = Credential::Judged { is_right };
-        let whom = name.as_ref().map_or(Named::Nobody(b""), Named::Entry);
+        let whom = name.as_ref().map_or(Named::Nobody(user.as_bytes()), Named::Entry);
         let step = self.authenticate(asked.session, whom, proof, asked.came(asked.by()))?;
         let tail = asked.tail(finished.ok().map(|last| last.0), authzid.as_deref());
         Ok(SaslBind { step, tail: SaslTail { failure, ..tail } })

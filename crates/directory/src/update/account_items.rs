@@ -3,8 +3,11 @@
 //! Knows the account and its attributes; nothing of requests. Writes change the state that later reads see, and are
 //! remembered as values of attributes.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
+use access::guess_sources::GuessSources;
+use access::guesses::Guessed;
 use accounts::{Account, AccountState, HistoryValue, Lock, LockEnd, Moment, TimeFormat};
 use ldap::LdapResult;
 use ldap::password_policy_state::StateItem;
@@ -17,6 +20,8 @@ use crate::refusal::Refusal;
 /// An account, and the attributes that are written.
 pub(super) struct Items {
     case: PasswordCase,
+    /// Where wrong passwords came from.
+    sources: Vec<Vec<u8>>,
     changes: Vec<(String, Vec<Vec<u8>>)>,
 }
 
@@ -53,8 +58,17 @@ pub(super) fn read_by(item: StateItem) -> StateItem {
 }
 
 impl Items {
-    pub(super) fn of(case: PasswordCase) -> Items {
-        Items { case, changes: Vec::new() }
+    pub(super) fn of(case: PasswordCase, sources: &GuessSources, whose: Guessed) -> Items {
+        // Of failures at one time all but the first are noted later than they were.
+        let oldest = case.state.failures.first().map(|oldest| oldest.before(Duration::from_secs(1)));
+        let found = oldest.map(|oldest| sources.since(whose, oldest)).unwrap_or_default();
+        let told = |address: &Option<IpAddr>| match address {
+            Some(address) => address.to_string(),
+            None => "a local socket".to_owned(),
+        };
+        let mut sources: Vec<String> = found.addresses.iter().map(told).collect();
+        sources.extend(found.has_more.then(|| "others".to_owned()));
+        Items { case, sources: sources.into_iter().map(String::into_bytes).collect(), changes: Vec::new() }
     }
 
     /// The attributes with the values that they are to have.
@@ -104,6 +118,7 @@ impl Items {
             StateItem::GetSecondsUntilDeadline => {
                 until(policy.require_change_by_time.filter(|deadline| state.met_deadline != Some(*deadline)))
             }
+            StateItem::GetFailureSources => self.sources.clone(),
             StateItem::GetHistory => self.case.history.iter().map(HistoryValue::encode).collect(),
             _ => Vec::new(),
         }

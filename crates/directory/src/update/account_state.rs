@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use access::guesses::Guessed;
 use access::{Identity, Privilege};
 use accounts::AccountState;
 use change::proposal::{Flags, Kind};
@@ -72,7 +73,8 @@ impl UpdateContext<'_> {
         let made = MadeUpdate::modify(dn, [password]);
         self.review_made(order, (&identity, at, Kind::PasswordModify), &made, &mut controls)?;
         let case = self.password_case(&facts, &Asker { order, identity: &identity }, at, &name)?.ok_or_else(missing)?;
-        let mut items = Items::of(case);
+        let (place, _) = case.entry.ok_or_else(missing)?;
+        let mut items = Items::of(case, self.binding.guess_sources, Guessed::entry(place));
         let value = items.answer(wanted)?;
         let changes = items.into_changes();
         if changes.is_empty() {
@@ -115,12 +117,13 @@ impl UpdateContext<'_> {
         let identity = self.requestor(&order.session.identity)?;
         let case = self.password_case_of_root(facts, &Asker { order, identity: &identity }, root)?;
         if is_tried_only {
-            Items::of(case).answer(wanted)?;
+            Items::of(case, self.binding.guess_sources, root.guessed()).answer(wanted)?;
             let result = if writes { ResultCode::NO_OPERATION } else { ResultCode::SUCCESS };
             return Err(Box::new(Told::open(LdapResult::new(result, ""))));
         }
         let edit = |state: &AccountState| -> Result<_, LdapResult> {
-            let mut items = Items::of(PasswordCase { state: state.clone(), ..case });
+            let case = PasswordCase { state: state.clone(), ..case };
+            let mut items = Items::of(case, self.binding.guess_sources, root.guessed());
             let value = items.answer(wanted)?;
             Ok((items.into_state(), value))
         };

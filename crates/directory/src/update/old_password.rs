@@ -62,7 +62,8 @@ impl UpdateContext<'_> {
         old: &[u8],
         wrong: Refusal,
     ) -> Result<Box<Proven>, Refused> {
-        let password = ClearPassword { clear: old, may_be_slow: true, with_code: false };
+        let password =
+            ClearPassword { clear: old, may_be_slow: true, with_code: false, address: order.session.address };
         match self.compare_old(order, whose, password, || wrong.into())? {
             OldPassword::Right(proven) => Ok(proven),
             OldPassword::Wrong(refused) => Err(refused),

@@ -66,7 +66,8 @@ impl UpdateContext<'_> {
         let dn = self.target(order, wanted).unwrap_or_default();
         let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap_or_default();
         let wrong = || LdapResult::new(ResultCode::INVALID_CREDENTIALS, "");
-        let password = ClearPassword { clear: old, may_be_slow: order.may_be_slow, with_code: true };
+        let (may_be_slow, address) = (order.may_be_slow, order.session.address);
+        let password = ClearPassword { clear: old, may_be_slow, with_code: true, address };
         match self.compare_old(order, old_password::Whose { name: &name, sent: dn.as_bytes() }, password, wrong)? {
             OldPassword::TakesLong => Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into()))),
             OldPassword::Wrong(refused) => tell(refused, &None),

@@ -8,6 +8,7 @@ use ldap::password_policy_state::{PasswordPolicyState, StateItem, StateOperation
 use ldap::{ModifyOperation, ResultCode, client, oids};
 
 use super::bed::{ANN, Bed, Done, root};
+use crate::bind::slow_tests::guess_from;
 use crate::update::account_items::read_by;
 
 const CONSTRAINT: ResultCode = ResultCode::CONSTRAINT_VIOLATION;
@@ -160,4 +161,20 @@ fn faults_change_nothing() {
     bed.state(ANN, &[]).refused(denied, "password-reset");
     bed.session.identity = root();
     bed.modify(ANN, &[(ModifyOperation::Replace, "pwdHistory", "x")]).refused(CONSTRAINT, "pwdHistory");
+}
+
+/// Not among what is read where nothing is named: OpenDJ's clients do not know it.
+#[test]
+fn an_administrator_learns_where_wrong_passwords_came_from() {
+    let bed = bed(|policy| policy.lockout_failure_count = 9);
+    let sources = || shown(bed.state(ANN, &[(StateItem::GetFailureSources, &[])]));
+    assert_eq!(sources(), one(200, &[]));
+    for address in ["10.0.0.7", "2001:db8::1", "10.0.0.7", "none: a local socket"] {
+        guess_from(&bed, ANN, address);
+    }
+    assert_eq!(sources(), one(200, &["2001:db8::1", "10.0.0.7", "a local socket"]));
+    assert!(shown(bed.state(ANN, &[])).iter().all(|(number, _)| *number < 41));
+    // Whose failures are forgotten has none from anywhere.
+    bed.state(ANN, &[(StateItem::ClearFailures, &[])]).ok();
+    assert_eq!(sources(), one(200, &[]));
 }

@@ -72,7 +72,14 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
 
 fn show_one(directory: &Path, about: &AboutOne) -> Outcome {
     let mut client = about.connect(directory)?;
-    let state = State::ask(&mut client, &about.dn, Vec::new())?;
+    let mut state = State::ask(&mut client, &about.dn, Vec::new())?;
+    if !state.values(StateItem::GetFailures).is_empty() {
+        // A server that does not know the question refuses it: then it is not known where they came from.
+        let asked = vec![StateOperation::new(StateItem::GetFailureSources, Vec::new())];
+        if let Ok(sources) = State::ask(&mut client, &about.dn, asked) {
+            state.add(sources);
+        }
+    }
     let tokens = otp::tokens_of(&mut client, &about.dn)?;
     let account = show::describe(&about.dn, &state, &jiff::Zoned::now());
     account.lines.iter().for_each(|line| outln!("{line}"));

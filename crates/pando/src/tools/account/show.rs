@@ -76,12 +76,25 @@ impl Words<'_> {
         let failures = self.state.values(StateItem::GetFailures).len() as i64;
         let after = match failures {
             0 => "It is locked".to_owned(),
-            _ => format!("It is locked after {}", counted(failures, "wrong password", "wrong passwords")),
+            _ => {
+                let sources = self.sources();
+                format!("It is locked after {}{sources}", counted(failures, "wrong password", "wrong passwords"))
+            }
         };
         Some(match until.filter(|seconds| *seconds > 0) {
             Some(seconds) => format!("{after}, until {}.", self.later(seconds)),
             None => format!("{after}, until an administrator unlocks it."),
         })
+    }
+
+    /// Where wrong passwords came from, if the server still knows.
+    fn sources(&self) -> String {
+        let sources = self.state.values(StateItem::GetFailureSources);
+        match sources.split_last() {
+            None => String::new(),
+            Some((only, [])) => format!(" from {only}"),
+            Some((last, others)) => format!(" from {} and {last}", others.join(", ")),
+        }
     }
 
     fn expired(&self) -> Option<String> {
@@ -111,7 +124,7 @@ impl Words<'_> {
             let last = last.map(|time| format!(", the last {time}")).unwrap_or_default();
             let left = state.number(StateItem::GetFailuresLeft).filter(|left| *left > 0);
             let left = left.map(|left| format!("; {left} more lock it")).unwrap_or_default();
-            fact("Wrong passwords", Some(format!("{}{last}{left}", failures.len())));
+            fact("Wrong passwords", Some(format!("{}{}{last}{left}", failures.len(), self.sources())));
         }
         fact("Last login", self.time(StateItem::GetLastLogin));
         let idle = state.number(StateItem::GetSecondsUntilIdleLock).filter(|left| *left > 0);
@@ -211,6 +224,17 @@ mod tests {
              It is locked after 2 wrong passwords, until 14:02 (in 4 minutes). To unlock it now:\n  \
              pando account unlock uid=ann,dc=example,dc=com\n\n\
              Wrong passwords:   2, the last 13:57 (59 seconds ago)"
+        );
+        let (_, text) = described(&[
+            (StateItem::GetFailures, "20261121135700Z"),
+            (StateItem::GetSecondsUntilUnlock, "240"),
+            (StateItem::GetFailureSources, "10.0.0.7"),
+            (StateItem::GetFailureSources, "10.0.0.9"),
+            (StateItem::GetFailureSources, "others"),
+        ]);
+        assert!(
+            text.contains("It is locked after 1 wrong password from 10.0.0.7, 10.0.0.9 and others, until"),
+            "{text}"
         );
         let (is_usable, text) = described(&[(StateItem::GetFailuresLeft, "0")]);
         assert!(!is_usable && text.contains("It is locked, until an administrator unlocks it."), "{text}");

@@ -21,6 +21,11 @@ impl State {
         Ok(State(state.operations))
     }
 
+    /// What the server said to another question.
+    pub fn add(&mut self, other: State) {
+        self.0.extend(other.0);
+    }
+
     /// The answer as it came.
     pub fn operations(&self) -> &[StateOperation] {
         &self.0
