@@ -14,6 +14,7 @@ COMMANDS = {
     "changing-passwords": 6,
     "linux-logins": 2,
     "load-tools": 7,
+    "logstat": 2,
     "moving-password-policies": 6,
     "pass-through": 6,
     "password-policies": 7,

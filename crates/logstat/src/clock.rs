@@ -139,7 +139,7 @@ fn number(digits: &[u8]) -> Option<i64> {
     }
     digits
         .iter()
-        .try_fold(0, |value, digit| Some(value * 10 + i64::from(digit.is_ascii_digit().then_some(digit - b'0')?)))
+        .try_fold(0, |value, digit| Some(value * 10 + i64::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?)))
 }
 
 fn month(name: &[u8; 3]) -> Option<i64> {
@@ -180,12 +180,65 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
+/// The begin or the end of what is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// A point in time, in nanoseconds since 1970.
+    Instant(i64),
+    /// What the log's own clock showed, in seconds.
+    LogClock(i64),
+}
+
+impl Limit {
+    /// `01/Apr/2008:14:50:11`, the same with a zone (` +0200`), or RFC 3339.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Limit> {
+        let bytes = text.trim_matches(['[', ']']).as_bytes();
+        if let Some(date) = bytes.first_chunk().filter(|date| bytes.len() == DATE_BYTES && date[2] == b'/') {
+            return date_seconds(date).map(Limit::LogClock);
+        }
+        let moment = Clock::default().bracketed(bytes)?;
+        Some(Limit::Instant(moment.unix_ns))
+    }
+
+    /// Whether a time is before it.
+    #[must_use]
+    pub fn is_after(self, moment: Moment) -> bool {
+        match self {
+            Limit::Instant(unix_ns) => moment.unix_ns < unix_ns,
+            Limit::LogClock(seconds) => civil_seconds(moment) < seconds,
+        }
+    }
+
+    /// Whether a time is after it; seconds end with their last nanosecond.
+    #[must_use]
+    pub fn is_before(self, moment: Moment) -> bool {
+        match self {
+            Limit::Instant(unix_ns) => moment.unix_ns > unix_ns,
+            Limit::LogClock(seconds) => civil_seconds(moment) > seconds,
+        }
+    }
+}
+
+fn civil_seconds(moment: Moment) -> i64 {
+    moment.unix_seconds() + i64::from(moment.offset_seconds)
+}
+
 /// `01/Apr/2008:14:50:11`, by the log's own clock.
 #[must_use]
 pub fn written(moment: Moment) -> String {
-    let seconds = moment.unix_seconds() + i64::from(moment.offset_seconds);
-    let Ok(time) = Timestamp::from_second(seconds) else { return "?".to_owned() };
+    let Ok(time) = Timestamp::from_second(civil_seconds(moment)) else { return "?".to_owned() };
     time.strftime("%d/%b/%Y:%H:%M:%S").to_string()
+}
+
+/// `2008-04-01T14:50:11.5+02:00`
+#[must_use]
+pub fn rfc3339(moment: Moment) -> String {
+    let zone = jiff::tz::Offset::from_seconds(moment.offset_seconds).unwrap_or(jiff::tz::Offset::UTC);
+    match Timestamp::from_nanosecond(moment.unix_ns.into()) {
+        Ok(time) => time.display_with_offset(zone).to_string(),
+        Err(_) => String::new(),
+    }
 }
 
 #[cfg(test)]
@@ -220,9 +273,38 @@ mod tests {
     }
 
     #[test]
+    fn times_are_written_for_people_and_programs() {
+        let moment = clock().bracketed(b"26/Mar/2008:17:29:44.5 +0100").unwrap();
+        assert_eq!((&*written(moment), &*rfc3339(moment)), ("26/Mar/2008:17:29:44", "2008-03-26T17:29:44.5+01:00"));
+    }
+
+    #[test]
+    fn limits_are_points_in_time_or_what_the_clock_shows() {
+        let mut clock = clock();
+        let moment = clock.bracketed(b"26/Mar/2008:17:29:44.5 +0100").unwrap();
+        for text in ["26/Mar/2008:17:29:44", "[26/Mar/2008:17:29:44 +0100]", "2008-03-26T16:29:44Z"] {
+            assert!(!Limit::parse(text).unwrap().is_after(moment), "{text}");
+        }
+        assert!(!Limit::parse("26/Mar/2008:17:29:44").unwrap().is_before(moment));
+        assert!(Limit::parse("26/Mar/2008:17:29:43").unwrap().is_before(moment));
+        assert!(Limit::parse("26/Mar/2008:17:29:45").unwrap().is_after(moment));
+        assert!(Limit::parse("2008-03-26T16:29:45Z").unwrap().is_after(moment));
+        for text in ["", "17:29:44", "26/Foo/2008:17:29:44", "yesterday", "26/Mar/2008"] {
+            assert_eq!(Limit::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_no_time_is_none() {
         let mut clock = clock();
-        for text in ["", "26/Mar/2008:17:29:44", "26/Mxr/2008:17:29:44 +0100", "26/Mar/2008:27:29:44 +0100", "x"] {
+        for text in [
+            "",
+            "26/Mar/2008:17:29:44",
+            "26/Mxr/2008:17:29:44 +0100",
+            "26/Mar/2008:27:29:44 +0100",
+            "26/Mar/2008:17:29:4/ +0100",
+            "x",
+        ] {
             assert_eq!(clock.bracketed(text.as_bytes()), None, "{text}");
         }
         assert_eq!(clock.syslog(b"Nov 99 11:59:00"), None);

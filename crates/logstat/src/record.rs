@@ -167,7 +167,7 @@ impl Notes {
     }
 
     /// The letters.
-    pub fn letters(self) -> impl Iterator<Item = char> {
+    pub fn letters(self) -> impl DoubleEndedIterator<Item = char> {
         (b'A'..=b'Z').filter(move |letter| self.has(*letter)).map(char::from)
     }
 }

@@ -82,6 +82,8 @@ pub enum Tool {
     Dsconfig(tools::dsconfig::Options),
     /// Show which indexes would speed up recent searches, and create them
     IndexAdvice(tools::index_advice::Options),
+    /// Say what happened in access logs, of this server or of another kind
+    Logstat(tools::logstat::Options),
     /// Find out who may do what and why, try changes of access control, and test it
     Access(tools::access::Options),
     /// Say whether an account can be used and why not; unlock, disable and enable it
@@ -130,6 +132,7 @@ impl Tool {
             Tool::RepairLog(_) => "repair-log",
             Tool::Backendstat(_) => "backendstat",
             Tool::IndexAdvice(_) => "index-advice",
+            Tool::Logstat(_) => "logstat",
             Tool::Access(options) => options.name(),
             Tool::Account(options) => options.name(),
             Tool::ManageAccount(_) => "manage-account",

@@ -1,12 +1,13 @@
 //! An instance as the tools meet it: its configuration, its schema, whether a server runs on it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use config::{BackendConfig, Config, Instance};
 use jobs::files::{Reader, Target};
 use query::configured;
+use runtime::log::rotated;
 use runtime::pid_file::{PidFile, PidFileError};
 use schema::{NormalizedDn, Schema};
 
@@ -39,6 +40,25 @@ pub fn find(directory: &Path) -> Result<Instance, Failure> {
 /// The schema that the configuration names.
 pub fn schema(config: &Config) -> Result<Arc<Schema>, Failure> {
     configured::load_schema(config).map_err(Failure::new)
+}
+
+/// The files of the first access log that is enabled: those that were put aside, the oldest first, then the one that
+/// is written.
+pub fn access_log_files(config: &Config) -> Result<Vec<PathBuf>, Failure> {
+    let mut logs = config.access_logs.iter().filter(|log| log.file.enabled);
+    let current = logs
+        .next()
+        .map(|log| &log.file.path)
+        .ok_or_else(|| Failure::new("the configuration has no access log that is enabled: name a file"))?;
+    let rotated = rotated::files(current).context(current.display())?;
+    let mut files: Vec<PathBuf> = rotated.into_iter().map(|file| file.path).collect();
+    if current.exists() {
+        files.push(current.clone());
+    }
+    match files.is_empty() {
+        true => Err(Failure::new(format_args!("there is no access log {}", current.display()))),
+        false => Ok(files),
+    }
 }
 
 /// The process that serves the instance, if one does.

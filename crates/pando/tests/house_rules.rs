@@ -22,6 +22,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("accounts", 3),
     ("outbound", 2),
     ("notification", 2),
+    ("logstat", 2),
     ("schema", 3),
     ("config", 4),
     ("store", 4),

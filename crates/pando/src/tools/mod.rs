@@ -15,6 +15,7 @@ mod filter;
 pub mod import_ldif;
 pub mod index_advice;
 mod load;
+pub mod logstat;
 pub mod makeldif;
 pub mod manage_account;
 pub mod modrate;
@@ -59,6 +60,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::RepairLog(options) => repair_log::run(&instance, options),
         Tool::Backendstat(options) => backendstat::run(&instance, options),
         Tool::IndexAdvice(options) => index_advice::run(&instance, options),
+        Tool::Logstat(options) => logstat::run(&instance, options),
         Tool::Access(options) => access::run(&instance, options),
         Tool::Undo(options) => undo::run(&instance, options),
         Tool::ConvertAccounts(options) => convert_accounts::run(options),

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use config::Config;
-use runtime::log::rotated;
 
 use crate::failure::{Context, Failure};
+use crate::instance;
 
 /// Longest line that is read; longer ones are cut.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -22,20 +22,7 @@ pub fn files(config: &Config, named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure
     if !named.is_empty() {
         return Ok(named.to_vec());
     }
-    let logs = config.access_logs.iter().filter(|log| log.file.enabled);
-    let current = logs
-        .map(|log| &log.file.path)
-        .next()
-        .ok_or_else(|| Failure::new("the configuration has no access log that is enabled: name a file with --log"))?;
-    let mut files: Vec<PathBuf> =
-        rotated::files(current).context(current.display())?.into_iter().map(|file| file.path).collect();
-    if current.exists() {
-        files.push(current.clone());
-    }
-    match files.is_empty() {
-        true => Err(Failure::new(format_args!("there is no access log {}", current.display()))),
-        false => Ok(files),
-    }
+    instance::access_log_files(config)
 }
 
 /// Gives every line to `each`; of the last file also those that come within `follow`.
