@@ -1,10 +1,11 @@
 //! The whole configuration of an instance.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fs, io};
 
 use accounts::PasswordPolicy;
+use durable::ReadBound;
 use password::{Parameters, Scheme};
 
 use crate::changed::{Changes, changes};
@@ -13,7 +14,7 @@ use crate::declarations::CLASSES;
 use crate::error::{ConfigError, ConfigErrors, Places};
 use crate::identity_mapper::{self, IdentityMapper};
 use crate::instance::Instance;
-use crate::load::objects;
+use crate::load::{FILE_BYTES_MAX, objects};
 use crate::notification::{self, MailServer, NotificationHandler};
 use crate::object::Object;
 use crate::pass_through::{self, PassThroughServers, SaslauthdConfig};
@@ -114,7 +115,8 @@ impl Config {
     /// # Errors
     /// When it cannot be read.
     pub fn text_of(file: &Path) -> Result<String, ConfigErrors> {
-        fs::read_to_string(file).map_err(|error| unreadable(file, &error))
+        let bound = ReadBound::file(FILE_BYTES_MAX as u64);
+        bound.text(file).map_err(|error| unreadable(file, &error))
     }
 
     /// Reads the text of `file`, which is opened for nothing.

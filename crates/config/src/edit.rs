@@ -77,7 +77,7 @@ impl Edit {
     /// # Errors
     /// When it cannot be read or has faults.
     pub fn open(file: &Path) -> Result<Self, EditError> {
-        let text = fs::read_to_string(file).map_err(|error| EditError::Io(file.to_owned(), error))?;
+        let text = Config::text_of(file)?;
         Config::parse(&text, file)?;
         let document = text.parse().map_err(|error| EditError::Refused(format!("{}: {error}", file.display())))?;
         Ok(Self { file: file.to_owned(), before: text, document })

@@ -3,8 +3,7 @@
 //! Opens the files of validators. Knows no schema; what is decided by a policy is for `accounts`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use accounts::{
     AttributeValueRule, BreachList, CharacterSet, CharacterSets, Dictionary, DictionaryRule, LastLogin, Moment,
     PasswordGenerator, PasswordPolicy, QualityRule, StateUpdateFailure, TimeFormat, ValidatorRule,
 };
+use durable::ReadBound;
 use password::{Scheme, StoredScheme};
 use schema::rule::generalized_time_ms;
 
@@ -30,6 +30,8 @@ pub(crate) const ROOT_PASSWORD_POLICY: &str = "Root Password Policy";
 
 /// Larger dictionaries are refused: they are kept in memory.
 const DICTIONARY_BYTES_MAX: u64 = 64 << 20;
+/// A breach list is searched where it lies, however large.
+const BREACH_LIST: ReadBound = ReadBound::file(u64::MAX);
 
 /// The policies of a configuration.
 #[derive(Debug, Clone)]
@@ -388,15 +390,12 @@ fn opened<T>(get: &Get<'_>, name: &str, open: impl FnOnce(PathBuf) -> io::Result
 }
 
 fn dictionary(path: PathBuf, case_sensitive: bool) -> io::Result<Dictionary> {
-    let file = File::open(path)?;
-    if file.metadata()?.len() > DICTIONARY_BYTES_MAX {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 64 MiB"));
-    }
-    Dictionary::read(BufReader::new(file), case_sensitive)
+    let file = ReadBound::file(DICTIONARY_BYTES_MAX).open(&path)?;
+    Dictionary::read(BufReader::new(file.take(DICTIONARY_BYTES_MAX)), case_sensitive)
 }
 
 fn breach_list(path: PathBuf) -> io::Result<BreachList> {
-    let file = File::open(&path)?;
+    let file = BREACH_LIST.open(&path)?;
     let bytes = file.metadata()?.len();
     BreachList::open(&path.to_string_lossy(), Arc::new(file), bytes)
 }
@@ -425,5 +424,14 @@ mod tests {
                          primary-remote-ldap-server = \"ldap.example.com:389\"\n";
         let told = parse(&format!("password-policy = \"p\"\n{elsewhere}")).unwrap_err().to_string();
         assert!(told.contains("[root-dn-user.a] cannot have a password policy of type ldap-pass-through"), "{told}");
+    }
+
+    #[test]
+    fn lists_of_words_and_hashes_are_regular_files() {
+        for (kind, property) in [("dictionary", "dictionary-file"), ("breached-passwords", "breach-list-file")] {
+            let text = format!("[password-validator.v]\ntype = \"{kind}\"\n{property} = \"/dev/zero\"\n");
+            let told = Config::parse(&text, Path::new("/instance/pando.toml")).unwrap_err().to_string();
+            assert!(told.contains("/dev/zero: it is a device: name a regular file"), "{told}");
+        }
     }
 }

@@ -244,8 +244,10 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Text, "character-set-ranges") => pair("1:a-z", "0:a-zA-Z"),
         (Syntax::Text, "password-character-set") => pair("alpha:abc", "alpha:abcd"),
         (Syntax::Text, "password-format") => pair("alpha:3", "alpha:4"),
-        (Syntax::Path, "dictionary-file") => pair("/dev/null", "/etc/passwd"),
-        (Syntax::Path, "breach-list-file") => pair("/dev/null", "/dev/zero"),
+        (Syntax::Path, "dictionary-file" | "breach-list-file") => pair(
+            concat!(env!("CARGO_MANIFEST_DIR"), "/data/one.sha1"),
+            concat!(env!("CARGO_MANIFEST_DIR"), "/data/two.sha1"),
+        ),
         (Syntax::Text, "primary-remote-ldap-server" | "secondary-remote-ldap-server") => pair("one:389", "two:389"),
         (Syntax::Text, "mapped-search-filter-template") => pair("(uid=%s)", "(cn=%s)"),
         (Syntax::Text, "mapped-search-bind-password-environment-variable") => pair("PATH", "HOME"),

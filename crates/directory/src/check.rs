@@ -10,8 +10,11 @@ use schema::Schema;
 use store::{BackendOptions, ReadOnlyBackend};
 
 use crate::access_settings::access_settings;
+use crate::identity_mappers::IdentityMappers;
 use crate::open_error::OpenError;
+use crate::password_keys::read_password_keys;
 use crate::root_users::RootUsers;
+use crate::sasl::SaslSettings;
 use crate::update::check_declared_plugins;
 use access::AccessControl;
 use access::limits::LiveLimits;
@@ -19,8 +22,10 @@ use change::apply::UpdateRules;
 use query::computed::check_tables;
 use query::configured::{all_suffixes, configured_indexes, leniency, suffixes};
 use query::facts::Facts;
+use query::policies::ConfiguredPolicies;
 
-/// Looks at base DNs, indexes, plugins, virtual attributes, limits and root users under a schema.
+/// Looks at base DNs, indexes, plugins, virtual attributes, limits, root users, password policies, identity mappers and
+/// SASL mechanisms under a schema.
 ///
 /// # Errors
 /// The first that is not valid, with what to do.
@@ -33,6 +38,10 @@ pub fn check_configuration(config: &Config, schema: &Arc<Schema>) -> Result<(), 
     check_tables(&Facts::new(Arc::clone(schema)), &config.virtual_attributes)?;
     LiveLimits::new(config, schema)?;
     RootUsers::new(config, schema)?;
+    ConfiguredPolicies::new(config, schema)?;
+    IdentityMappers::new(config, schema)?;
+    SaslSettings::new(config, schema)?;
+    read_password_keys(config)?;
     AccessControl::new(access_settings(config, schema)?)?;
     Ok(())
 }

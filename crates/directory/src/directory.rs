@@ -252,6 +252,7 @@ impl MonitorSource for Directory {
         told.push(states.with("guesses-in-flight", self.guesses.in_flight()));
         told.push(self.guess_rates.monitor_entry());
         told.push(self.remembered.monitor_entry());
+        told.extend(self.sasl.load().tokens().map(|tokens| tokens.keys.monitor_entry(&self.notices)));
         told.push(self.history.monitor_entry());
         told.push(self.watches.monitor_entry());
         told.push(self.access_monitor_entry());

@@ -1,9 +1,10 @@
 //! Files and folders that are there, whole, after a power cut: whatever makes, replaces or renames one durably does it
-//! here.
+//! here. Files that somebody named are read here, too, within a bound.
 //!
 //! A file is on the disk when it was synced and the folder with its name was synced after it got that name; a new
 //! folder, when the folder above was. Each function returns when all of that is done. Knows files; not what is in them.
 
+mod read_bound;
 mod stamp;
 
 use std::ffi::OsStr;
@@ -12,6 +13,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+pub use read_bound::ReadBound;
 pub use stamp::FileStamp;
 
 /// Mode of folders whose maker says nothing else; the process's mask takes its part.

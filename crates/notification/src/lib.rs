@@ -6,6 +6,7 @@
 mod mail;
 mod message;
 mod outbox;
+mod trusted;
 mod webhook;
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::message::Message;
 use crate::outbox::{SendFault, Sender};
+use crate::trusted::CERTIFICATES;
 
 /// Longest time that a mail server may take for an answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -101,7 +102,7 @@ fn parameters(settings: &MailerSettings) -> Result<TlsParameters, MailerError> {
     let mut builder = TlsParameters::builder(settings.host.clone());
     if let Some(path) = &settings.trusted {
         let failed = |problem: String| MailerError::Trusted { path: path.clone(), problem };
-        let pem = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+        let pem = CERTIFICATES.read(path).map_err(|error| failed(error.to_string()))?;
         let certificate = Certificate::from_pem(&pem).map_err(|error| failed(error.to_string()))?;
         builder = builder.add_root_certificate(certificate);
     }

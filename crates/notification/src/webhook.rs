@@ -1,6 +1,6 @@
 //! JSON by a POST to a web server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::message::Message;
 use crate::outbox::{SendFault, Sender};
+use crate::trusted::CERTIFICATES;
 
 /// Longest time that a web server may take for an answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -82,9 +83,9 @@ impl Webhook {
     }
 }
 
-fn read_roots(path: &PathBuf) -> Result<RootCerts, WebhookError> {
-    let failed = |problem: String| WebhookError::Trusted { path: path.clone(), problem };
-    let pem = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+fn read_roots(path: &Path) -> Result<RootCerts, WebhookError> {
+    let failed = |problem: String| WebhookError::Trusted { path: path.to_owned(), problem };
+    let pem = CERTIFICATES.read(path).map_err(|error| failed(error.to_string()))?;
     let mut certificates = Vec::new();
     for item in parse_pem(&pem) {
         if let PemItem::Certificate(certificate) = item.map_err(|error| failed(error.to_string()))? {

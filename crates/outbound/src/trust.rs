@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use durable::ReadBound;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
@@ -11,6 +12,9 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
 use rustls::{CipherSuite, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+/// Largest file with certificates.
+const CERTIFICATES: ReadBound = ReadBound::file(16 << 20);
 
 /// Whose certificates are believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,8 +162,8 @@ impl ServerCertVerifier for AnyCertificate {
 
 fn read_roots(path: &Path, roots: &mut RootCertStore) -> Result<(), TrustError> {
     let failed = |problem: String| TrustError::File { path: path.to_owned(), problem };
-    let certificates = CertificateDer::pem_file_iter(path).map_err(|error| failed(error.to_string()))?;
-    for certificate in certificates {
+    let bytes = CERTIFICATES.read(path).map_err(|error| failed(error.to_string()))?;
+    for certificate in CertificateDer::pem_slice_iter(&bytes) {
         let certificate = certificate.map_err(|error| failed(error.to_string()))?;
         roots.add(certificate).map_err(|error| failed(error.to_string()))?;
     }

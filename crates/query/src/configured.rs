@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{BackendConfig, Behavior, Config};
+use durable::ReadBound;
 use schema::check::Leniency;
 use schema::{NormalizedDn, Schema, SchemaBuilder, SchemaErrors, SchemaOptions};
 use store::index::{ConfiguredIndexes, IndexConfig, IndexConfigs, IndexError, IndexKind, VlvConfig};
@@ -15,6 +16,9 @@ use crate::backend::Suffix;
 use crate::filter::IndexFilters;
 use crate::index_secret::load_or_make;
 use crate::instance_secret::SecretError;
+
+/// Largest schema file.
+const SCHEMA_FILE: ReadBound = ReadBound::file(64 << 20);
 
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
@@ -79,8 +83,8 @@ pub enum ConfiguredError {
 pub fn load_schema(config: &Config) -> Result<Arc<Schema>, ConfiguredError> {
     let mut builder = SchemaBuilder::standard(schema_options(config));
     for path in schema_files(&config.instance.schema())? {
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| ConfiguredError::SchemaFile { path: path.clone(), error })?;
+        let text =
+            SCHEMA_FILE.text(&path).map_err(|error| ConfiguredError::SchemaFile { path: path.clone(), error })?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         builder.add_ldif(&name, &text);
     }

@@ -5,8 +5,12 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use durable::ReadBound;
 use store::index::SECRET_BYTES;
 use zeroize::Zeroizing;
+
+/// Largest file with a secret: those that are longer by a mistake are read, too, to say so.
+const SECRET: ReadBound = ReadBound::file(64 << 10);
 
 /// Why a secret cannot be read or made.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +52,7 @@ pub fn load_or_make(path: &Path) -> Result<Zeroizing<[u8; SECRET_BYTES]>, Secret
 }
 
 fn read(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
-    std::fs::read(path).map(Zeroizing::new)
+    SECRET.read(path).map(Zeroizing::new)
 }
 
 fn parse(text: &[u8]) -> Option<Zeroizing<[u8; SECRET_BYTES]>> {

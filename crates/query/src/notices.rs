@@ -35,6 +35,8 @@ pub enum NoticeKind {
     SecondFactor,
     /// Root users whom wrong passwords lock.
     RootAccount,
+    /// The keys that tokens are signed with: a replaced file that cannot be used.
+    TokenKeys,
 }
 
 /// Takes a sentence.

@@ -1,9 +1,10 @@
 //! Certificates of clients: which are trusted, which are revoked, and what becomes of a connection with one that is not
 //! good.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use durable::ReadBound;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject};
@@ -14,6 +15,9 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, RootCertStore, Sig
 use x509_parser::x509::X509Version;
 
 use crate::tls_error::{TlsError, load_certificates};
+
+/// Largest file with revocation lists.
+const REVOCATION_LISTS: ReadBound = ReadBound::file(64 << 20);
 
 /// What is asked of clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,9 +128,9 @@ impl ClientCertVerifier for ClientVerifier {
 ///
 /// # Errors
 /// When the file cannot be read, or has none.
-pub fn revocation_lists(path: &PathBuf) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
-    let bad = |reason: String| TlsError::File { path: path.clone(), reason };
-    let bytes = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
+pub fn revocation_lists(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+    let bad = |reason: String| TlsError::File { path: path.to_owned(), reason };
+    let bytes = REVOCATION_LISTS.read(path).map_err(|error| bad(error.to_string()))?;
     let lists = match bytes.windows(5).any(|window| window == b"-----") {
         true => CertificateRevocationListDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, pem::Error>>(),
         false => Ok(vec![CertificateRevocationListDer::from(bytes)]),

@@ -1,16 +1,24 @@
 //! Passwords and tokens in files of their own, so that neither the configuration nor a list of processes shows them.
 
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
+use durable::ReadBound;
 use zeroize::Zeroizing;
+
+/// Largest file with a secret.
+const BYTES_MAX: u64 = 64 << 10;
+/// Files that a configuration names.
+pub const CONFIGURED: ReadBound = ReadBound::file(BYTES_MAX);
+/// What a person gives to a tool, also by `/dev/stdin` or `<(…)`.
+pub const GIVEN: ReadBound = ReadBound::stream(BYTES_MAX);
 
 /// The first line of a file, which is the secret; none in an empty file.
 ///
 /// # Errors
-/// When the file cannot be read.
-pub fn first_line(file: &Path) -> io::Result<Option<Zeroizing<String>>> {
-    let text = Zeroizing::new(fs::read_to_string(file)?);
+/// When the file cannot be read within the bound.
+pub fn first_line(file: &Path, bound: ReadBound) -> io::Result<Option<Zeroizing<String>>> {
+    let text = Zeroizing::new(bound.text(file)?);
     Ok(text.lines().next().map(|line| Zeroizing::new(line.to_owned())))
 }
 
@@ -23,9 +31,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("secret");
         for (text, line) in [("one\ntwo\n", Some("one")), ("one\r\n", Some("one")), ("\n", Some("")), ("", None)] {
-            fs::write(&file, text).unwrap();
-            assert_eq!(first_line(&file).unwrap().as_ref().map(|line| line.as_str()), line, "{text:?}");
+            std::fs::write(&file, text).unwrap();
+            for bound in [CONFIGURED, GIVEN] {
+                let found = first_line(&file, bound).unwrap();
+                assert_eq!(found.as_ref().map(|found| found.as_str()), line, "{text:?}");
+            }
         }
-        assert!(first_line(&folder.path().join("none")).is_err());
+        for bound in [CONFIGURED, GIVEN] {
+            assert!(first_line(&folder.path().join("none"), bound).is_err());
+            let error = first_line(Path::new("/dev/zero"), bound).unwrap_err().to_string();
+            assert!(error.contains(if bound == GIVEN { "larger than 64 KiB" } else { "a device" }), "{error}");
+        }
     }
 }

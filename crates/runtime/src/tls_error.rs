@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use durable::ReadBound;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use thiserror::Error;
@@ -32,13 +33,15 @@ pub enum TlsError {
     Library(String),
 }
 
+/// Largest file with certificates.
+const CERTIFICATES: ReadBound = ReadBound::file(16 << 20);
+
 /// The certificates of a PEM file.
 pub(crate) fn load_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let bad = |reason: String| TlsError::File { path: path.to_owned(), reason };
-    let certificates: Vec<_> = CertificateDer::pem_file_iter(path)
-        .map_err(|error| bad(error.to_string()))?
-        .collect::<Result<_, _>>()
-        .map_err(|error| bad(error.to_string()))?;
+    let bytes = CERTIFICATES.read(path).map_err(|error| bad(error.to_string()))?;
+    let certificates = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();
+    let certificates = certificates.map_err(|error| bad(error.to_string()))?;
     if certificates.is_empty() {
         return Err(bad("no certificate in the file".to_owned()));
     }

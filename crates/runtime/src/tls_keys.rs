@@ -4,6 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use durable::ReadBound;
 use p12_keystore::{KeyStore, KeyStoreEntry, Pkcs12ImportPolicy};
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use pkcs8::der::pem::PemLabel;
@@ -14,13 +15,16 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
 use zeroize::Zeroizing;
 
-use crate::secret_file::first_line;
+use crate::secret_file::{CONFIGURED, first_line};
 use crate::tls_error::{TlsError, load_certificates};
 
 /// What the first line of an encrypted key says.
 const ENCRYPTED: &str = "BEGIN ENCRYPTED PRIVATE KEY";
 /// What the second line of a key says that is encrypted in the older way.
 const ENCRYPTED_BEFORE: &str = "Proc-Type: 4,ENCRYPTED";
+
+/// Largest file with a key.
+const KEY: ReadBound = ReadBound::file(1 << 20);
 
 /// Where a listener's certificate is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +97,9 @@ impl CertificateFiles {
                 "the key is encrypted: set key-store-pin-file or key-store-pin-environment-variable",
             )),
             Some(Pin::Given(pin)) => Ok(pin.clone()),
-            Some(Pin::File(path)) => first_line(path).map(Option::unwrap_or_default).map_err(|error| bad(path, error)),
+            Some(Pin::File(path)) => {
+                first_line(path, CONFIGURED).map(Option::unwrap_or_default).map_err(|error| bad(path, error))
+            }
             Some(Pin::Environment(name)) => {
                 let reason = format_args!("the variable {name}, which has the password of the key, is not set");
                 std::env::var(name).map(Zeroizing::new).map_err(|_| bad(&self.private_key, reason))
@@ -103,7 +109,7 @@ impl CertificateFiles {
 
     fn private_key(&self) -> Result<PrivateKeyDer<'static>, TlsError> {
         let path = &self.private_key;
-        let text = std::fs::read_to_string(path).map_err(|error| bad(path, error)).map(Zeroizing::new)?;
+        let text = KEY.text(path).map_err(|error| bad(path, error)).map(Zeroizing::new)?;
         if text.contains(ENCRYPTED_BEFORE) {
             return Err(bad(path, "the key is encrypted in an old way: write it anew with \"openssl pkcs8 -topk8\""));
         }
@@ -124,7 +130,7 @@ impl CertificateFiles {
 
     fn key_store(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
         let path = &self.certificate;
-        let bytes = std::fs::read(path).map_err(|error| bad(path, error))?;
+        let bytes = Zeroizing::new(KEY.read(path).map_err(|error| bad(path, error))?);
         let pin = self.pin()?;
         let store =
             KeyStore::from_pkcs12(&bytes, &pin, Pkcs12ImportPolicy::Strict).map_err(|error| bad(path, error))?;
@@ -140,7 +146,7 @@ impl CertificateFiles {
 /// # Errors
 /// When the file cannot be read, the password is wrong, or there is none.
 pub fn trusted_certificates(path: &Path, pin: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let bytes = std::fs::read(path).map_err(|error| bad(path, error))?;
+    let bytes = Zeroizing::new(KEY.read(path).map_err(|error| bad(path, error))?);
     let store = KeyStore::from_pkcs12(&bytes, pin, Pkcs12ImportPolicy::Raw).map_err(|error| bad(path, error))?;
     let mut found = Vec::new();
     for (_, entry) in store.entries() {

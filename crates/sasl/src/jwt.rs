@@ -98,6 +98,12 @@ impl KeySet {
         if keys.is_empty() { Err(KeySetFault::NoKey) } else { Ok(KeySet(keys)) }
     }
 
+    /// How many keys it has.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The user that a token is about.
     ///
     /// # Errors

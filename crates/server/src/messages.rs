@@ -72,6 +72,8 @@ runtime::message_kinds! {
     PASSWORD_SERVER_BACK = 116, Core, Notice, "Another server that checks passwords answers again and is asked.";
     ROOT_ACCOUNT = 120, Core, Warning, "A root user is locked after wrong passwords, or the state of the root users \
         cannot be written.";
+    TOKEN_KEYS = 125, Core, Warning, "The replaced key set of OAUTHBEARER cannot be used and the keys before it stay \
+        in use, or it can be used again.";
     EXPIRY_WARNINGS = 119, Core, Notice, "Users whose password will expire soon were looked for; they are told now.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";

@@ -164,6 +164,7 @@ impl Server {
                 NoticeKind::AccessControl => messages::INSTRUCTIONS_NOT_INDEXED,
                 NoticeKind::SecondFactor => messages::SECOND_FACTOR,
                 NoticeKind::RootAccount => messages::ROOT_ACCOUNT,
+                NoticeKind::TokenKeys => messages::TOKEN_KEYS,
             };
             errors.report(kind, sentence);
         }));

@@ -220,4 +220,63 @@ mod tests {
         check_start(&config(folder.path(), &free), &Beside::Nobody).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
+
+    /// A named pipe would keep the server waiting, a device fill its memory.
+    #[test]
+    fn only_regular_files_are_read_for_the_configuration() {
+        const HANDLER: &str = "[connection-handler.a]\ntype = \"ldapi\"\nlisten-path = \"socket\"\n";
+        const TLS: &str = "[connection-handler.b]\ntype = \"ldap\"\nlisten-port = 1\nuse-ssl = true\n\
+                           key-manager-provider = \"k\"\nssl-client-auth-policy = \"required\"\n\
+                           trust-manager-provider = \"t\"\n";
+        const MAIL: &str = "[account-status-notification-handler.m]\ntype = \"smtp\"\nmail-server = \"s\"\n\
+                            sender-address = \"a@example.com\"\nrecipient-address = \"b@example.com\"\n";
+        const SERVER: &str = "[mail-server.s]\nsmtp-server = \"mail.example.com:25\"\n";
+        const REMOTE: &str = "[password-policy.p]\ntype = \"ldap-pass-through\"\n\
+                              primary-remote-ldap-server = \"ldap.example.com:636\"\nuse-ssl = true\n";
+        let folder = tempfile::tempdir().unwrap();
+        let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status();
+        assert!(made.unwrap().success());
+        let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        fs::write(folder.path().join("own.crt"), own.cert.pem()).unwrap();
+        fs::write(folder.path().join("own.key"), own.signing_key.serialize_pem()).unwrap();
+        let store = "[trust-manager-provider.t]\n";
+        let key = "[key-manager-provider.k]\npem-certificate-file = \"own.crt\"\npem-private-key-file = \"own.key\"\n";
+        let certified = "[key-manager-provider.k]\npem-certificate-file = \"own.crt\"\n";
+        let trust = format!("{store}trust-store-file = \"own.crt\"\n");
+        for text in [
+            format!("{TLS}{trust}[key-manager-provider.k]\npem-certificate-file = \"FILE\"\n"),
+            format!("{TLS}{trust}{certified}pem-private-key-file = \"FILE\"\n"),
+            format!(
+                "{TLS}{trust}[key-manager-provider.k]\nkey-store-file = \"FILE\"\nkey-store-pin-file = \"own.crt\"\n"
+            ),
+            format!("{TLS}{key}{store}trust-store-file = \"FILE\"\n"),
+            format!("{TLS}{key}{trust}revocation-list-file = \"FILE\"\n"),
+            "[sasl-mechanism-handler.o]\ntype = \"oauthbearer\"\ntoken-issuer = \"i\"\ntoken-audience = \"a\"\n\
+             user-name-claim = \"c\"\nkey-set-file = \"FILE\"\n"
+                .to_owned(),
+            "[password-storage-scheme.AES]\ntype = \"aes\"\nkey-file = \"FILE\"\n".to_owned(),
+            format!("{MAIL}message-template-file = \"password-expiring:FILE\"\n{SERVER}"),
+            format!("{MAIL}{SERVER}smtp-security = \"tls\"\ntrusted-certificate-file = \"FILE\"\n"),
+            format!("{MAIL}{SERVER}smtp-security = \"tls\"\nsmtp-user = \"u\"\nsmtp-password-file = \"FILE\"\n"),
+            "[account-status-notification-handler.w]\ntype = \"webhook\"\nurl = \"https://a.example.com/\"\n\
+             trusted-certificate-file = \"FILE\"\n"
+                .to_owned(),
+            "[account-status-notification-handler.w]\ntype = \"webhook\"\nurl = \"https://a.example.com/\"\n\
+             authorization-file = \"FILE\"\n"
+                .to_owned(),
+            format!("{REMOTE}trust-manager-provider = \"t\"\n{store}trust-store-file = \"FILE\"\n"),
+            format!(
+                "{REMOTE}mapping-policy = \"mapped-search\"\nmapped-attribute = \"uid\"\n\
+                 mapped-search-base-dn = \"dc=a\"\nmapped-search-bind-dn = \"cn=a\"\n\
+                 mapped-search-bind-password-file = \"FILE\"\n"
+            ),
+        ] {
+            for (file, kind) in [("pipe", "a pipe"), ("/dev/zero", "a device")] {
+                let text = format!("{HANDLER}{}", text.replace("FILE", file));
+                let told = check_start(&config(folder.path(), &text), &Beside::Nobody).unwrap_err().to_string();
+                assert!(told.contains(&format!("it is {kind}: name a regular file")), "{text}: {told}");
+                assert!(told.contains(file), "{text}: {told}");
+            }
+        }
+    }
 }

@@ -7,6 +7,7 @@ use config::{
     CertificateMapper, CertificateMapping, Config, ExternalSettings, GssapiSettings, OauthSettings, SaslHandler,
     SaslKind,
 };
+use durable::ReadBound;
 use sasl::Mechanism;
 use sasl::jwt::TokenRules;
 use sasl::scram::Decoys;
@@ -16,6 +17,8 @@ use super::key_file::KeyFile;
 use crate::decoy_secret::DecoySecret;
 use crate::open_error::OpenError;
 
+/// A keytab; the library of Kerberos reads it.
+const KEYTAB: ReadBound = ReadBound::file(16 << 20);
 /// Octets of salt of keys of SCRAM that are made here.
 const DECOY_SALT_BYTES: usize = 16;
 
@@ -121,7 +124,8 @@ fn check_kerberos(settings: &GssapiSettings) -> Result<(), String> {
         return Err(NO_KERBEROS.to_owned());
     }
     match &settings.keytab {
-        Some(keytab) => std::fs::File::open(keytab)
+        Some(keytab) => KEYTAB
+            .open(keytab)
             .map(drop)
             .map_err(|error| format!("keytab \"{}\" cannot be read: {error}", keytab.display())),
         None => Ok(()),

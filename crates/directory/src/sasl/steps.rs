@@ -266,7 +266,7 @@ impl Directory {
     fn oauthbearer(&self, asked: &Asked<'_>, mapper: &Mapper, tokens: &Tokens) -> StepResult {
         let request = oauthbearer::Request::parse(asked.credentials.unwrap_or_default()).map_err(failed)?;
         let now = u64::try_from(asked.time.unix_seconds).unwrap_or(0);
-        let user = match tokens.keys.keys().subject(request.token, &tokens.rules, now) {
+        let user = match tokens.keys.keys(self.notices()).subject(request.token, &tokens.rules, now) {
             Ok(user) => user,
             Err(fault) => {
                 asked.session.exchange.replace(Some(Exchange::TokenRefused));

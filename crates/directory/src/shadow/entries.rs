@@ -1,10 +1,11 @@
 //! Proposed instructions of entries: an LDIF file with changes of `aci`, read against the entries that are there.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use access::{ACIS_PER_ENTRY_MAX, ProposedChange, ProposedInstructions};
+use durable::ReadBound;
 use ldap::ModifyOperation;
 use ldap::ldif::{LdifModification, LdifOperation, Reader, Record};
 use query::backend::{Backend, holder};
@@ -15,8 +16,8 @@ use schema::NormalizedDn;
 use schema::instruction::check_target;
 use store::StoreError;
 
-/// Bytes of the file.
-const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The largest file.
+const FILE: ReadBound = ReadBound::file(16 << 20);
 
 /// The attribute.
 const ACI: &str = "aci";
@@ -39,12 +40,6 @@ pub enum ProposedEntriesError {
         path: PathBuf,
         /// Why.
         error: io::Error,
-    },
-    /// It is too long.
-    #[error("proposed-aci-file {}: it has more than {FILE_BYTES_MAX} bytes", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
     },
     /// It is no LDIF.
     #[error("proposed-aci-file {}: {reason}", path.display())]
@@ -93,10 +88,7 @@ impl ProposedEntries {
         before: Option<&ProposedEntries>,
     ) -> Result<ProposedEntries, ProposedEntriesError> {
         let unreadable = |error| ProposedEntriesError::Unreadable { path: path.to_owned(), error };
-        if fs::metadata(path).map_err(unreadable)?.len() > FILE_BYTES_MAX {
-            return Err(ProposedEntriesError::TooLarge { path: path.to_owned() });
-        }
-        let text = fs::read(path).map_err(unreadable)?;
+        let text = FILE.read(path).map_err(unreadable)?;
         if let Some(before) = before.filter(|before| before.path == path && before.text == text) {
             return Ok(before.clone());
         }

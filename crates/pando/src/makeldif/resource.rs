@@ -4,7 +4,8 @@
 //! built in.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+
+use durable::ReadBound;
 
 use super::error::Fault;
 
@@ -17,8 +18,8 @@ const BUILT_IN: [(&str, &str); 5] = [
     ("states", include_str!("../../data/states")),
 ];
 
-/// Longest file that is read.
-const FILE_BYTES_MAX: u64 = 256 << 20;
+/// Largest file that is read.
+pub(super) const FILE: ReadBound = ReadBound::stream(256 << 20);
 
 /// Where to look.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +44,7 @@ impl Resources {
                 None => Err(Fault::NoSuchFile(name.into())),
             };
         };
-        read_bounded(&path).map_err(|error| Fault::Unreadable { path, error })
+        FILE.text(&path).map_err(|error| Fault::Unreadable { path, error })
     }
 
     /// The lines of a file that are not empty; at least one.
@@ -53,12 +54,4 @@ impl Resources {
             text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
         if lines.is_empty() { Err(Fault::EmptyFile(name.into())) } else { Ok(lines) }
     }
-}
-
-fn read_bounded(path: &Path) -> io::Result<String> {
-    let bytes = fs::metadata(path)?.len();
-    if bytes > FILE_BYTES_MAX {
-        return Err(io::Error::other(format!("it has {bytes} bytes; at most {FILE_BYTES_MAX} are read")));
-    }
-    fs::read_to_string(path)
 }

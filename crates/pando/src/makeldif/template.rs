@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::error::{Fault, TemplateError};
 use super::lexer::{Part, parts, substitute};
-use super::resource::Resources;
+use super::resource::{FILE, Resources};
 use super::value_form::ValueForm;
 
 /// Includes may nest so deep.
@@ -107,7 +107,7 @@ impl TemplateFile {
     /// Reads a template from a file.
     pub fn load(path: &Path, resources: &Resources, constants: &[(String, String)]) -> Result<Self, TemplateError> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| TemplateError {
+        let text = FILE.text(path).map_err(|error| TemplateError {
             file: name.clone(),
             line: 1,
             fault: Fault::Unreadable { path: path.to_owned(), error },

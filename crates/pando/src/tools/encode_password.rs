@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use durable::ReadBound;
 use password::{KeyRing, Parameters, Scheme};
 use zeroize::Zeroizing;
 
@@ -12,6 +13,8 @@ use crate::output::outln;
 use crate::password_file::first_line;
 use crate::terminal;
 
+/// Largest file with keys.
+const KEYS: ReadBound = ReadBound::stream(1 << 20);
 /// Exit statuses of `--useCompareResultCode`: the LDAP results compareFalse and compareTrue.
 const COMPARE_FALSE: u8 = 5;
 const COMPARE_TRUE: u8 = 6;
@@ -86,7 +89,7 @@ fn compare(options: &Options, encoded: &str) -> Outcome {
         ));
     }
     if let Some(file) = &options.key_file {
-        let text = Zeroizing::new(std::fs::read_to_string(file).context(file.display())?);
+        let text = Zeroizing::new(KEYS.text(file).context(file.display())?);
         password::set_keys(KeyRing::read(&text).context(file.display())?);
     }
     if let Some(why) = password::unverifiable(encoded.as_bytes()) {

@@ -1,16 +1,19 @@
 //! The mail of one handler: who gets it, what it says.
 
-use std::fs;
 use std::path::Path;
 
 use accounts::{AccountEvent, AccountEventKind};
 use config::{MailHandler, MailServer};
+use durable::ReadBound;
 use notification::{Mailer, MailerSettings, Message, Protection, address_fault};
 use outbound::Server;
 
 use super::json::json;
 use super::secret_file::first_line;
 use super::template::{Attributes, Template};
+
+/// Largest template.
+const TEMPLATE: ReadBound = ReadBound::file(1 << 20);
 
 /// What a handler of type `smtp` says to whom.
 pub(super) struct MailTexts {
@@ -36,7 +39,7 @@ impl MailTexts {
         let templates = handler.templates.iter().map(|text| {
             let (kind, file) = of_kind("message-template-file", text)?;
             let path = instance.join(file);
-            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let text = TEMPLATE.text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             let template = Template::parse(&text).map_err(|fault| format!("{}: {fault}", path.display()))?;
             Ok((kind, template))
         });

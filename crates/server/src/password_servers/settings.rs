@@ -55,7 +55,8 @@ fn secret(source: &SecretSource) -> Result<Zeroizing<String>, String> {
     let password = match source {
         SecretSource::Written(secret) => Zeroizing::new(secret.expose().to_owned()),
         SecretSource::File(path) => {
-            let line = secret_file::first_line(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let line = secret_file::first_line(path, secret_file::CONFIGURED);
+            let line = line.map_err(|error| format!("{}: {error}", path.display()))?;
             line.ok_or_else(|| format!("{}: the file has no first line", path.display()))?
         }
         SecretSource::Variable(name) => {

@@ -19,6 +19,11 @@ const OF_EVERY_ENTRY: [&str; 7] = [
     "structuralObjectClass",
 ];
 
+/// What an entry of the monitor is about that is there only where tokens are taken.
+const TOKENS: &str = "[sasl-mechanism-handler.OAUTHBEARER]\ntype = \"oauthbearer\"\ntoken-issuer = \"i\"\n\
+                      token-audience = \"a\"\nuser-name-claim = \"sub\"\nkey-set-file = \"issuer.jwks\"\n";
+const KEY_SET: &str = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+
 type Shown = BTreeMap<String, BTreeSet<String>>;
 
 /// The page's tables: entry, attributes; without those that are there only at times.
@@ -65,7 +70,7 @@ fn general(entry: &str, attribute: &str) -> (String, String) {
 
 #[test]
 fn the_page_lists_every_attribute_of_the_monitor_and_no_other() {
-    let real = Real::start();
+    let real = Real::configured(TOKENS, &[("issuer.jwks", KEY_SET)]);
     let mut client = real.filled();
     client.send(&search_for(9, "cn=monitor", &["*", "+"]));
     let mut served = Shown::new();

@@ -22,7 +22,20 @@ impl Real {
     pub(super) fn with(open: impl FnOnce(&Config) -> Directory) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let config = configuration(dir.path());
-        let directory = Arc::new(open(&config));
+        Self::with_directory(dir, open(&config))
+    }
+
+    /// With tables at the end of the configuration, and files in the instance.
+    pub(super) fn configured(tables: &str, files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let file = configuration(dir.path()).instance.config_file();
+        files.iter().for_each(|(name, text)| std::fs::write(dir.path().join(name), text).unwrap());
+        let config = Config::parse(&format!("{}\n{tables}", configuration_text()), &file).unwrap();
+        Self::with_directory(dir, Directory::open(&config).unwrap())
+    }
+
+    fn with_directory(dir: tempfile::TempDir, directory: Directory) -> Self {
+        let (config, directory) = (directory.config().clone(), Arc::new(directory));
         let mut settings = Settings::from_config(&config).unwrap();
         settings.listeners[0].network.at = ListenAt::Tcp("127.0.0.1:0".parse().unwrap());
         let logs = Logs::open(&settings).unwrap();

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use clap::ValueEnum;
+use durable::ReadBound;
 use nearest::hint;
 use toml_edit::{Document, Item, TableLike, Value};
 
@@ -16,7 +17,7 @@ use crate::tools::access::request::{ChangeKind, Operation, Part, Request};
 use crate::tools::time;
 
 /// Longest file that is read.
-pub const FILE_BYTES_MAX: usize = 16 << 20;
+pub const FILE: ReadBound = ReadBound::stream(16 << 20);
 
 /// Decisions that one file may ask for.
 const DECISIONS_MAX: usize = 1_000_000;

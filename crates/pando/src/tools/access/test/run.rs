@@ -1,7 +1,6 @@
 //! Runs the expectations of files, and tells which are not met.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -13,7 +12,7 @@ use directory::{Asked, Decision, Directory};
 use serde_json::{Value, json};
 
 use super::fault::{Fault, Faults};
-use super::file::{Expected, FILE_BYTES_MAX, parse};
+use super::file::{Expected, FILE, parse};
 use crate::failure::{Context, Failure, Outcome};
 use crate::output::outln;
 use crate::tools::access::client::{name_of, shown};
@@ -55,11 +54,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let mut expected = Vec::new();
     for file in &options.files {
         let name = file.display().to_string();
-        let size = fs::metadata(file).context(file.display())?.len();
-        if size > FILE_BYTES_MAX as u64 {
-            return Err(Failure::new(format_args!("{name} has {size} bytes; at most {FILE_BYTES_MAX} are allowed")));
-        }
-        let text = fs::read_to_string(file).context(file.display())?;
+        let text = FILE.text(file).context(file.display())?;
         let found = parse(&name, &text).map_err(Failure::new)?;
         expected.extend(found.into_iter().map(|one| (name.clone(), one)));
     }
