@@ -215,10 +215,10 @@ impl Setup {
             ];
             object(out, "password-storage-scheme", "argon2", "Argon2", &settings);
         }
-        if self.password_scheme.is_slow() {
-            let scheme = [("default-user-password-storage-scheme", one(IMPORTED_SCHEME.config_name()))];
-            object(out, "plugin", IMPORT_TYPE, "Password Policy Import", &scheme);
-        }
+        // Without a scheme of its own an import goes by the default policy; the plugin is there to be given one.
+        let imported = [("default-user-password-storage-scheme", one(IMPORTED_SCHEME.config_name()))];
+        let settings = if self.password_scheme.is_slow() { &imported[..] } else { &[] };
+        object(out, "plugin", IMPORT_TYPE, "Password Policy Import", settings);
     }
 }
 
