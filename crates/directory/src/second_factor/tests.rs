@@ -296,6 +296,16 @@ fn an_administrator_enrols_and_removes() {
     assert_eq!(replaced, ResultCode::CONSTRAINT_VIOLATION, "only the server writes tokens");
 }
 
+#[test]
+fn tokens_that_are_not_in_use_yet_have_as_many_digits_too() {
+    let bed = Bed::new();
+    assert_eq!(manage(&bed, ANN, new_token("phone", 6)).0, ResultCode::SUCCESS);
+    assert_eq!(manage(&bed, ANN, new_token("card", 8)).0, ResultCode::CONSTRAINT_VIOLATION);
+    assert_eq!(manage(&bed, ANN, new_token("phone", 8)).0, ResultCode::SUCCESS, "it takes the place of the first");
+    assert_eq!(manage(&bed, ANN, new_token("card", 8)).0, ResultCode::SUCCESS);
+    assert_eq!(manage(&bed, ANN, new_token("phone", 6)).0, ResultCode::CONSTRAINT_VIOLATION);
+}
+
 /// A user manages the own tokens for five minutes after the password was shown, and nobody else's.
 #[test]
 fn users_manage_their_own_after_the_password() {

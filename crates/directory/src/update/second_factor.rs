@@ -167,7 +167,9 @@ impl UpdateContext<'_> {
         } else {
             return Err(bad("kind", &new.kind));
         };
-        if let Some(others) = tokens.digits().filter(|others| *others != digits) {
+        // Tokens that are not in use yet count, too: each may be put in use.
+        let others = tokens.all().iter().find(|token| token.id != new.name).map(|token| token.digits);
+        if let Some(others) = others.filter(|others| *others != digits) {
             return Err(Refusal::OtherDigits { digits: u64::from(others) }.into());
         }
         if tokens.named(&new.name).is_some_and(|token| token.is_active) {
