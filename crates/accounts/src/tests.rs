@@ -313,6 +313,13 @@ fn the_usability_control_tells_everything_that_stands_against_an_account() {
     let forever = AccountState { lock: Some(Lock::UntilUnlocked), ..state() };
     let lock = Some(UnlockedWhen::ByAdministrator);
     assert_eq!(told(&forever, 10), AccountUsability::NotAvailable(NotAvailable { lock, ..NotAvailable::default() }));
+    // A lock that ends by itself leaves that of an idle account, which does not.
+    let idle = PasswordPolicy { idle_lockout_interval: span(DAY), last_login: Some(last_login()), ..lockout() };
+    let both = AccountState { lock: Some(Lock::Since(at(DAY))), ..state() };
+    assert_eq!(
+        account(&idle, &both, DAY + 50).usability_control(),
+        AccountUsability::NotAvailable(NotAvailable { lock, ..NotAvailable::default() })
+    );
 }
 
 fn last_login() -> LastLogin {

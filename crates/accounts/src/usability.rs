@@ -84,9 +84,10 @@ impl Account<'_> {
         let seconds = |at: Moment| u32::try_from(at.since(self.now).as_secs()).unwrap_or(u32::MAX);
         let expiry = self.expiry();
         let lock = match (self.lock(), self.delay()) {
+            // Whatever ends by itself before that.
+            _ if self.is_idle() || self.is_reset_too_old() => Some(UnlockedWhen::ByAdministrator),
             (Some(LockEnd::At(end)), _) | (None, Some(end)) => Some(UnlockedWhen::InSeconds(seconds(end))),
             (Some(LockEnd::ByAdministrator), _) => Some(UnlockedWhen::ByAdministrator),
-            (None, None) if self.is_idle() || self.is_reset_too_old() => Some(UnlockedWhen::ByAdministrator),
             (None, None) => None,
         };
         let reasons = NotAvailable {
