@@ -1,5 +1,5 @@
-"""GSSAPI and GSS-SPNEGO with Debian's KDC, and Cyrus SASL and Java as clients. Takes a pando with the feature gssapi,
-as scripts/test builds it; one without refuses the handler, which is tried then.
+"""GSSAPI and GSS-SPNEGO with Debian's KDC, and Cyrus SASL, Java and Go as clients. Takes a pando with the feature
+gssapi, as scripts/test builds it; one without refuses the handler, which is tried then.
 """
 
 import subprocess
@@ -147,15 +147,25 @@ def test_other_realms_and_mappers(realm, tmp_path):
 
 @with_kerberos
 def test_java(realm, server):
-    """Java's own LDAP, with the ticket of ann."""
+    """Java's own LDAP and the UnboundID SDK, with the ticket of ann."""
     environment = realm.log_in("ann", "pencil")
-    (realm.folder / "jaas.conf").write_text(
-        "pando { com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true doNotPrompt=true "
-        f'ticketCache="{realm.folder}/tickets-ann"; }};\n'
-    )
+    login = "com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true doNotPrompt=true"
+    login += f' ticketCache="{realm.folder}/tickets-ann";'
+    # The SDK asks for the second name.
+    (realm.folder / "jaas.conf").write_text(f"pando {{ {login} }};\nGSSAPIBindRequest {{ {login} }};\n")
     run(
         ["mvn", "-q", "-B", "test", "-Dtest=KerberosTest", "-Dsurefire.useFile=false"], "java", server, "",
         PANDO_KRB5_CONF=environment["KRB5_CONFIG"], PANDO_JAAS_CONF=f"{realm.folder}/jaas.conf", PANDO_SASL="ann",
+    )  # fmt: skip
+
+
+@with_kerberos
+def test_go_ldap(realm, server):
+    """Kerberos written in Go, with the ticket of ann."""
+    environment = realm.log_in("ann", "pencil")
+    run(
+        ["go", "test", "-count=1", "-v", "-run", "TestTicket", "./..."], "go", server, "--- PASS: TestTicket",
+        KRB5_CONFIG=environment["KRB5_CONFIG"], PANDO_SASL="ann", PANDO_TICKETS=f"{realm.folder}/tickets-ann",
     )  # fmt: skip
 
 

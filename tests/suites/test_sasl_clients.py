@@ -73,13 +73,18 @@ key-set-file = "{folder}/issuer.jwks"
     assert instance.stop() == 0
 
 
-def over_tls(version: int = SSL.TLS1_3_VERSION):
+def over_tls(version: int = SSL.TLS1_3_VERSION, key_pair=None):
+    """`key_pair`: the path of a certificate of the client without its ending, and of its key."""
+
     def over(plain):
         # Its own time limit makes a socket one that does not block, which OpenSSL does not wait for.
         plain.settimeout(None)
         context = SSL.Context(SSL.TLS_CLIENT_METHOD)
         context.set_min_proto_version(version)
         context.set_max_proto_version(version)
+        if key_pair:
+            context.use_certificate_file(f"{key_pair}.crt")
+            context.use_privatekey_file(f"{key_pair}.key")
         secured = SSL.Connection(context, plain)
         secured.set_connect_state()
         secured.do_handshake()
@@ -121,6 +126,16 @@ def test_gnu_sasl(sasl, mechanism):
     assert (answer.code, who(wire)) == (INVALID, "")
     answer, _ = authenticated(wire, GnuSasl(mechanism, **user, authzid="u:ben", password=PASSWORD), mechanism)
     assert answer.code == INVALID, "ann may not act as ben"
+
+
+def test_gnu_sasl_with_a_certificate(sasl, certificates):
+    wire = Wire(sasl.tls_port, over_tls(key_pair=certificates / "ann"))
+    ann = (0, dn("ann"))
+    for named, expected in (({}, ann), ({"authzid": "u:ann"}, ann), ({"authzid": "u:ben"}, (INVALID, ""))):
+        answer, content = authenticated(wire, GnuSasl("EXTERNAL", **named), "EXTERNAL")
+        assert (answer.code, who(wire)) == expected and content, named
+    answer, _ = authenticated(Wire(sasl.tls_port, over_tls()), GnuSasl("EXTERNAL"), "EXTERNAL")
+    assert answer.code == INVALID, "there is no certificate"
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-1-PLUS", "SCRAM-SHA-256-PLUS"])

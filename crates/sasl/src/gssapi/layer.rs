@@ -10,6 +10,9 @@ use crate::external::{ExternalFault, authorization_id};
 /// No layer.
 const NONE: u8 = 1;
 
+/// No layer, as go-ldap says it: none of the bits.
+const NO_BITS: u8 = 0;
+
 /// What the server offers: no layer, and so no messages of a layer.
 #[cfg_attr(not(feature = "gssapi"), allow(dead_code, reason = "sent by the library's exchange"))]
 pub(super) const OFFER: [u8; 4] = [NONE, 0, 0, 0];
@@ -39,8 +42,8 @@ pub enum LayerFault {
 pub(super) fn chosen(answer: &[u8]) -> Result<Option<&str>, LayerFault> {
     let (choice, authzid) = answer.split_first_chunk::<4>().ok_or(LayerFault::TooShort)?;
     match choice {
-        [NONE, 0, 0, 0] => Ok(authorization_id(Some(authzid))?),
-        [NONE, ..] => Err(LayerFault::Size),
+        [NONE | NO_BITS, 0, 0, 0] => Ok(authorization_id(Some(authzid))?),
+        [NONE | NO_BITS, ..] => Err(LayerFault::Size),
         _ => Err(LayerFault::NotOffered),
     }
 }
@@ -55,10 +58,13 @@ mod tests {
         assert_eq!(chosen(b"\x01\0\0\0u:ann"), Ok(Some("u:ann")));
         assert_eq!(chosen(b"\x01\0\0"), Err(LayerFault::TooShort));
         assert_eq!(chosen(b""), Err(LayerFault::TooShort));
-        for layer in [0, 2, 3, 4, 5, 0xff] {
+        assert_eq!(chosen(b"\0\0\0\0u:ann"), Ok(Some("u:ann")));
+        for layer in [2, 3, 4, 5, 0xff] {
             assert_eq!(chosen(&[layer, 0, 0, 0]), Err(LayerFault::NotOffered), "{layer}");
         }
-        assert_eq!(chosen(b"\x01\0\0\x01"), Err(LayerFault::Size));
+        for sized in [b"\x01\0\0\x01", b"\0\0\0\x01"] {
+            assert_eq!(chosen(sized), Err(LayerFault::Size));
+        }
         assert_eq!(chosen(b"\x01\0\0\0a\0b"), Err(LayerFault::AuthorizationId(ExternalFault)));
     }
 }

@@ -3,6 +3,9 @@ package pando;
 import static org.junit.jupiter.api.Assertions.*;
 import static pando.UnboundIdTest.*;
 
+import com.unboundid.ldap.sdk.GSSAPIBindRequest;
+import com.unboundid.ldap.sdk.GSSAPIBindRequestProperties;
+import com.unboundid.ldap.sdk.LDAPConnection;
 import java.security.PrivilegedExceptionAction;
 import java.util.Hashtable;
 import javax.naming.Context;
@@ -13,7 +16,7 @@ import javax.security.auth.login.LoginContext;
 import org.junit.jupiter.api.*;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 
-/** Java's own LDAP with the ticket of the user whom PANDO_SASL names. */
+/** Java's own LDAP and the UnboundID SDK with the ticket of the user whom PANDO_SASL names. */
 @EnabledIfEnvironmentVariable(named = "PANDO_KRB5_CONF", matches = ".+")
 class KerberosTest {
   @Test
@@ -36,5 +39,17 @@ class KerberosTest {
       }
     };
     assertEquals(System.getenv("PANDO_SASL"), Subject.doAs(login.getSubject(), look));
+  }
+
+  @Test
+  void aTicketOfTheUnboundIdSdk() throws Exception {
+    System.setProperty("java.security.krb5.conf", System.getenv("PANDO_KRB5_CONF"));
+    System.setProperty("java.security.auth.login.config", System.getenv("PANDO_JAAS_CONF"));
+    GSSAPIBindRequestProperties ticket = new GSSAPIBindRequestProperties(System.getenv("PANDO_SASL"), (String) null);
+    // In one process there is one configuration of logins.
+    ticket.setConfigFilePath(System.getenv("PANDO_JAAS_CONF"));
+    try (LDAPConnection connection = new LDAPConnection("localhost", PORT)) {
+      SaslTest.binds(connection, new GSSAPIBindRequest(ticket));
+    }
   }
 }
