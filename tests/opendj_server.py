@@ -25,7 +25,11 @@ SETUP_SECONDS_MAX = 300
 
 @contextmanager
 def opendj_url(
-    directory: Path, global_acis: list[str], base: str = BASE, variables: Callable[[Path], dict[str, str]] | None = None
+    directory: Path,
+    global_acis: list[str],
+    base: str = BASE,
+    variables: Callable[[Path], dict[str, str]] | None = None,
+    java_arguments: str = JAVA_ARGUMENTS,
 ):
     """The URL of a running OpenDJ whose backend has only the base entry and whose global ACIs are those given. The
     server, but not its setup, runs with the further variables of the environment, made from the path of Java."""
@@ -35,7 +39,7 @@ def opendj_url(
     with zipfile.ZipFile(opendj_package.package()) as archive:
         archive.extractall(directory)
     home = directory / "opendj"
-    environment = {**os.environ, "OPENDJ_JAVA_ARGS": JAVA_ARGUMENTS}
+    environment = {**os.environ, "OPENDJ_JAVA_ARGS": java_arguments}
     port, administration_port = free_ports(2)
     command = ["sh", home / "setup", "--cli", "--no-prompt", "--acceptLicense", "--doNotStart"]
     command += ["--hostname", "localhost", "--ldapPort", port, "--adminConnectorPort", administration_port]
