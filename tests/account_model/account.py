@@ -17,6 +17,19 @@ class Password:
 
 
 @dataclass
+class Token:
+    """What shows one-time codes. `next` is the first counter whose code is good; until its user has shown a code of it,
+    it is not in use."""
+
+    name: str
+    kind: str
+    digits: int
+    period: int
+    next: int = 0
+    active: bool = False
+
+
+@dataclass
 class Account:
     created: int
     passwords: list[Password] = field(default_factory=list)
@@ -37,6 +50,9 @@ class Account:
     # The lock under which passwords were guessed, and how many wrong ones were compared.
     guessed_since: int | None = None
     guesses: int = 0
+    tokens: list[Token] = field(default_factory=list)
+    # Wrong codes with the right password, since one was right.
+    wrong_codes: int = 0
     # An attribute that has nothing to do with passwords.
     description: str | None = None
 
@@ -48,6 +64,9 @@ class Account:
             grace_uses=list(self.grace_uses),
             history=list(self.history),
         )
+
+    def token(self, name: str) -> Token | None:
+        return next((token for token in self.tokens if token.name == name), None)
 
     def has(self, clear: str) -> bool:
         return any(stored.clear == clear for stored in self.passwords)

@@ -3,6 +3,7 @@
 Plain on purpose: one account after the other, nothing remembered but the state that is shown. Knows no server.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from account_model import control
@@ -17,6 +18,7 @@ from account_model.steps import (
     Assign,
     Bind,
     Change,
+    Code,
     Compare,
     Delete,
     Describe,
@@ -38,6 +40,8 @@ NO_ACCESS, UNWILLING, ALREADY_EXISTS = 50, 53, 68
 ENDED = -1
 # By the rights and privileges the driver gives them.
 FIRST_SCHEME = Policy().default_password_storage_scheme
+# Of values that are given in the form of a storage scheme.
+GIVEN_SCHEME = "SSHA"
 HELPER, NO_PRIVILEGE = "helen", "ivan"
 
 
@@ -131,7 +135,8 @@ class Model:
                 return self.reply(step, CONSTRAINT, Error.QUALITY)
             if not step.encoded and not self.is_valid(policy, step.password, by_self=False):
                 return self.reply(step, CONSTRAINT, self.short())
-            account.passwords = [Password(step.password, policy.default_password_storage_scheme)]
+            scheme = GIVEN_SCHEME if step.encoded else policy.default_password_storage_scheme
+            account.passwords = [Password(step.password, scheme)]
             account.reset = policy.force_change_on_add
         self.accounts[step.target] = account
         return self.reply(step, SUCCESS, Error.CHANGE_AFTER_RESET if account.reset else None)
@@ -258,21 +263,24 @@ class Model:
         if account is None or not account.passwords:
             return self.reply(step, INVALID_CREDENTIALS)
         judged = self.judge(account)
-        if judged.policy.require_secure_authentication:
+        is_insecure = judged.policy.require_secure_authentication
+        if is_insecure and self.has(Quirk.INSECURE_IS_NO_GUESS):
             return self.reply(step, INVALID_CREDENTIALS)
         # What has run out is written away with the next write, not before.
         view = judged.settled()
         if self.has(Quirk.LOCKS_WHEN_NOTICED) and view.account.locked is None and view.is_locked():
             account.locked = self.now
-        if not self.is_password(judged, step.password):
+        if not self.is_password(judged, step.password, lambda clear: self.proves(judged, clear, step.code)):
             self.count_failure(judged)
             return self.reply(step, INVALID_CREDENTIALS)
-        if account.disabled or not judged.is_valid():
+        if is_insecure or account.disabled or not judged.is_valid():
             return self.reply(step, INVALID_CREDENTIALS)
         if not self.has_begun_and_not_ended(account) or view.is_locked():
             return self.reply(step, INVALID_CREDENTIALS, Error.LOCKED)
-        judged.settle()
-        if judged.is_idle() or judged.reset_too_old():
+        is_idle = judged.is_idle() or judged.reset_too_old()
+        if not is_idle or self.has(Quirk.SETTLES_WHEN_IDLE):
+            judged.settle()
+        if is_idle:
             return self.reply(step, INVALID_CREDENTIALS, Error.LOCKED)
         return self.bind_with_password(step, session, judged)
 
@@ -313,19 +321,25 @@ class Model:
             return replace(reply, netscape=((control.EXPIRED, b"0"),))
         return reply
 
-    def is_password(self, judged: Judgement, clear: str) -> bool:
-        """Whether a guess is taken for the password: under a lock only so many wrong ones are compared."""
+    def proves(self, judged: Judgement, clear: str, code: Code | None) -> bool:
+        """Whether a bind shows what it takes. Without a second factor, a code is only part of a wrong password."""
+        return code is None and judged.account.has(clear)
+
+    def is_password(self, judged: Judgement, clear: str, check: Callable[[str], bool] | None = None) -> bool:
+        """Whether a guess is taken for the password: under a lock only so many wrong ones are compared. `check`: what
+        is asked beside that the account has it."""
         account, view = judged.account, judged.settled()
-        is_right = account.has(clear)
+        check = check or account.has
         if self.has(Quirk.GUESSES_UNDER_A_LOCK):
-            return is_right
+            return check(clear)
         since = view.locked_since() if view.is_locked() else None
         if account.guessed_since != since:
             account.guessed_since, account.guesses = since, 0
         if since is None:
-            return is_right
+            return check(clear)
         if account.guesses >= judged.policy.lockout_failure_count:
             return False
+        is_right = check(clear)
         account.guesses += not is_right
         return is_right
 
@@ -370,6 +384,10 @@ class Model:
 
     def short(self) -> Error:
         return Error.QUALITY if self.has(Quirk.LENGTH_IS_QUALITY) else Error.TOO_SHORT
+
+    def insecure(self) -> Error | None:
+        """What the extended operation tells of an insecure line."""
+        return None if self.has(Quirk.INSECURE_WITHOUT_ERROR) else Error.MODIFICATION_NOT_ALLOWED
 
     def run_change(self, step: Change) -> Reply:
         session = self.begun(step)
@@ -461,12 +479,13 @@ class Model:
                 account.history = [*kept, (unique(self.now, [time for time, _ in kept]), stored)]
         account.passwords = [*left, *(Password(clear, policy.default_password_storage_scheme) for clear in new)]
         keeps_time = account.passwords or self.has(Quirk.DELETION_FORGETS)
-        account.changed = self.now if keeps_time else None
+        is_told = account.changed is None and account.created == self.now and self.has(Quirk.CHANGED_WHEN_MADE)
+        account.changed = self.now if keeps_time and not is_told else None
         if judged.wants_change_after_reset() or not self.has(Quirk.RESET_FLAG_STAYS):
             asks = policy.allow_user_password_changes or self.has(Quirk.TELLS_AN_EMPTY_DEMAND)
             account.reset = policy.force_change_on_reset and asks and not by_self
         account.failures, account.locked, account.grace_uses, account.warned = [], None, [], None
-        if policy.require_change_by_time and by_modification:
+        if policy.require_change_by_time and (by_modification or not self.has(Quirk.REQUIRED_CHANGE_STAYS)):
             account.required_change = 1000 * policy.require_change_by_time
 
     def after_change(self, step, session: Session, judged: Judgement, by_self: bool) -> None:
@@ -498,7 +517,7 @@ class Model:
             return self.reply(step, NO_ACCESS, told)
         judged = self.judge(account)
         as_bind = anonymous and not self.has(Quirk.CHANGE_TELLS_NAMES)
-        if as_bind and not self.is_password(judged, step.old):
+        if as_bind and not self.is_password(judged, step.old, lambda clear: self.proves(judged, clear, step.code)):
             self.count_failure(judged)
             return self.reply(step, INVALID_CREDENTIALS)
         expired = not judged.is_valid() and not self.has(Quirk.EXPIRED_ACCOUNT_MAY_CHANGE)
@@ -509,7 +528,7 @@ class Model:
         if by_self and judged.policy.password_change_requires_current_password and step.old is None:
             return self.reply(step, UNWILLING, Error.MUST_SUPPLY_OLD)
         if step.old is not None and judged.policy.require_secure_authentication:
-            return self.reply(step, CONFIDENTIALITY)
+            return self.reply(step, CONFIDENTIALITY, self.insecure())
         if step.old is not None and not as_bind and not self.is_password(judged, step.old):
             if account.passwords or self.has(Quirk.OLD_OF_NOTHING):
                 self.count_failure(judged, even_locked=self.has(Quirk.FAILURES_WHILE_LOCKED))
@@ -517,7 +536,7 @@ class Model:
         code, error = self.refusal_of_extended(step, judged, by_self)
         if code != SUCCESS:
             return self.reply(step, code, error)
-        if step.old is not None:
+        if step.old is not None and self.has(Quirk.CHANGE_IS_A_LOGIN):
             self.note_login(judged)
         left = [] if step.old is None else [stored for stored in account.passwords if stored.clear != step.old]
         given = [step.made if step.new is None else step.new]
@@ -539,7 +558,7 @@ class Model:
         if by_self and not policy.allow_user_password_changes:
             return UNWILLING, Error.MODIFICATION_NOT_ALLOWED
         if policy.require_secure_password_changes:
-            return CONFIDENTIALITY, None
+            return CONFIDENTIALITY, self.insecure()
         if by_self and judged.too_young():
             return UNWILLING, Error.TOO_YOUNG
         if by_self and judged.expiry().is_expired and not policy.allow_expired_password_changes:
@@ -573,6 +592,8 @@ class Model:
             uses = len(account.grace_uses)
             counts = expiry.is_expired and 0 < judged.policy.grace_login_count >= uses
             left = judged.policy.grace_login_count - uses if counts else None
+            if counts and not expiry.may_grace and not self.has(Quirk.GRACE_OF_RESET_AGE):
+                left = 0
             return Reply(SUCCESS, more=control.unusable(inactive, reset, expiry.is_expired, left, unlock_in).hex())
         seconds = -1 if expiry.at is None else (expiry.at - self.now + 500) // 1000
         return Reply(SUCCESS, more=control.usable(seconds).hex())
@@ -648,6 +669,6 @@ def unique(time: int, taken: list[int]) -> int:
 
 
 def truncated(time: int, characters: int) -> int:
-    """The time with only its first characters as yyyyMMddHHmmss, the others being zero."""
-    unit = {14: 1000, 12: 60_000, 8: 86_400_000}[characters]
+    """The time with only its first characters as yyyyMMddHHmmssSSS, the others being zero."""
+    unit = {17: 1, 14: 1000, 12: 60_000, 8: 86_400_000}[characters]
     return time - time % unit

@@ -35,6 +35,8 @@ class Policy:
     require_change_by_time: int = 0
     # How many characters of yyyyMMddHHmmss are kept of a last login; 0 records none.
     last_login_precision: int = 0
+    # How old a kept last login must be before another is kept; not OpenDJ's.
+    last_login_interval: int = 0
     idle_lockout_interval: int = 0
     password_history_count: int = 0
     password_history_duration: int = 0
@@ -76,6 +78,30 @@ class Quirk(Enum):
     NO_RIGHT_WITHOUT_ERROR = (
         "OpenDJ's extended operation tells a lack of rights without a policy error; here it is 3 as by modify"
     )
+    INSECURE_IS_NO_GUESS = (
+        "OpenDJ refuses a bind on an insecure line before it looks at the password; here the password is looked at, so "
+        "that the work is the same, and a wrong one counts"
+    )
+    WARNING_OF_RESET_AGE = (
+        "OpenDJ's state operation tells the seconds until a warning also where the password expires by the age of a "
+        "reset, of which nobody is warned"
+    )
+    GRACE_OF_RESET_AGE = (
+        "OpenDJ's account usability counts grace logins also where the password expired by the age of a reset, which "
+        "they do not help; here none is left"
+    )
+    SETTLES_WHEN_IDLE = (
+        "OpenDJ deletes failures that count no more also at a bind that the lock of idle accounts refuses; here a bind "
+        "that changes nothing writes nothing, and another policy may count them again"
+    )
+    INSECURE_WITHOUT_ERROR = (
+        "OpenDJ's extended operation refuses a password on an insecure line without a policy error; here it is 3 as by "
+        "modify"
+    )
+    REQUIRED_CHANGE_STAYS = (
+        "OpenDJ's extended operation does not note that the change everybody had to make is made, so the new password "
+        "expires like the old one; here it is noted as by modify"
+    )
     RESTRICTED_IS_19 = (
         "OpenDJ answers constraintViolation to a session that must change its password; here insufficientAccessRights, "
         "as the draft and slapd say"
@@ -116,6 +142,18 @@ class Quirk(Enum):
     HISTORY_STANDS_STILL = (
         "OpenDJ's extended operation enters nothing in the history when the new password is the present one or in the "
         "history, where validation is skipped for administrators"
+    )
+    CHANGE_IS_A_LOGIN = (
+        "OpenDJ keeps the time of an extended operation that gives the old password as that of a login; here only of "
+        "binds, and the change has a time of its own, which the idle lock looks at, too"
+    )
+    CHANGED_WHEN_MADE = (
+        "OpenDJ writes no time of a change in the second in which the entry was made, for that is what it counts "
+        "without one; here it is written"
+    )
+    HISTORY_OF_SEVERAL = (
+        "which of several passwords OpenDJ keeps where the history has no room for all follows no rule of the "
+        "reference; no such change is asked there"
     )
     RESET_FLAG_STAYS = (
         "OpenDJ leaves pwdReset at an account whose policy asks for no change after a reset, also when the password is "

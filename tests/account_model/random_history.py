@@ -86,7 +86,7 @@ def random_history(
 
     shared = make.shared(random)
     for policy in POLICIES:
-        take(Edit(policy, random_policy(random, now, shared, make.properties)))
+        take(Edit(policy, random_policy(random, now, shared, make)))
     for name in USERS:
         take(Assign(name, random.choice(POLICIES)))
     while len(history) < STEPS:
@@ -95,7 +95,7 @@ def random_history(
 
 
 def random_policy(
-    random: Random, now: int, shared: dict[str, int], properties: frozenset[str]
+    random: Random, now: int, shared: dict[str, int], make: "type[Maker]"
 ) -> tuple[tuple[str, int | bool | str], ...]:
     """Changes that lead from the default to a policy that the servers take."""
     while True:
@@ -110,14 +110,14 @@ def random_policy(
             changes["deprecated_password_storage_scheme"] = random.choice(SCHEMES)
         if random.random() < 0.1:
             changes["require_change_by_time"] = now + UNIT * random.randint(-5, 20)
-        policy = replace(Policy(), **{name: value for name, value in changes.items() if name in properties})
-        if is_sensible(policy):
+        policy = replace(Policy(), **{name: value for name, value in changes.items() if name in make.properties})
+        if is_sensible(policy, make):
             return tuple((name, getattr(policy, name)) for name in policy.differs_from(Policy()))
 
 
-def is_sensible(policy: Policy) -> bool:
+def is_sensible(policy: Policy, make: "type[Maker]") -> bool:
     """Whether the servers take it, and nobody has to guess what it means."""
-    records = bool(policy.last_login_precision) or not policy.idle_lockout_interval
+    records = bool(policy.last_login_precision) or make.logins_are_kept or not policy.idle_lockout_interval
     deprecates = policy.default_password_storage_scheme != policy.deprecated_password_storage_scheme
     return policy.is_consistent() and records and deprecates
 
@@ -127,6 +127,8 @@ class Maker:
 
     # What a random policy may set.
     properties = frozenset(one.name for one in fields(Policy))
+    # Whether logins are kept wherever a policy needs them.
+    logins_are_kept = False
     tick_seconds = 0
 
     @staticmethod
@@ -248,6 +250,8 @@ class Maker:
         account = self.model.accounts.get(target)
         if self.model.sessions[number].name is None and account and not account.passwords:
             return self.bind()
+        if self.history_is_undefined(target):
+            return self.bind()
         if account and not account.passwords and form.startswith("delete"):
             form = "replace"
         old, new = self.password(target, 0.8), self.new(target)
@@ -258,6 +262,8 @@ class Maker:
     def extended(self) -> Step:
         number, target = self.chosen_change()
         form = self.random.choices(["dn:", "u:", "dn", "id", "none"], [30, 10, 15, 10, 20])[0]
+        if self.history_is_undefined(target):
+            return self.bind()
         if Quirk.STALE_OWN_ENTRY in self.model.quirks and form == "none":
             form = "dn:"
         if form == "none":
@@ -269,6 +275,15 @@ class Maker:
         new = None if chance < 0.15 else "" if chance < 0.18 else self.new(target)
         return Extended(number, target, form, old, new, self.control(), f"{MADE}{self.number}" if new is None else "")
 
+    def history_is_undefined(self, target: str) -> bool:
+        """Several passwords would go into a history that has no room for all."""
+        account = self.model.accounts.get(target)
+        if Quirk.HISTORY_OF_SEVERAL not in self.model.quirks or account is None or len(account.passwords) < 2:
+            return False
+        judged = self.model.judge(account)
+        count = judged.policy.password_history_count
+        return bool(count) and len(judged.kept_history()) + len(account.passwords) > count
+
     def write(self) -> Step:
         name, now = self.random.choice(USERS), self.model.now // 1000
         attribute = self.random.choice(["ds-pwp-account-disabled", "pwdReset", "ds-pwp-account-expiration-time"])
@@ -278,13 +293,13 @@ class Maker:
 
     def edit(self) -> Step:
         name = self.random.choice(POLICIES)
-        other = dict(random_policy(self.random, self.model.now // 1000, self.shared_values, self.properties))
+        other = dict(random_policy(self.random, self.model.now // 1000, self.shared_values, type(self)))
         if not other:
             return self.wait()
         chosen = self.random.sample(sorted(other), min(len(other), 2))
         changes = {one: other[one] for one in chosen}
         after = replace(self.model.policies[name], **changes)
-        if not is_sensible(after):
+        if not is_sensible(after, type(self)):
             return self.wait()
         return Edit(name, tuple(changes.items()))
 

@@ -55,7 +55,7 @@ TIMES = (
 )
 MANY_TIMES = ("pwdFailureTime", "pwdGraceUseTime")
 FLAGS = ("pwdReset", "ds-pwp-account-disabled")
-SHOWN = (*TIMES, *MANY_TIMES, *FLAGS, "pwdHistory", "userPassword")
+SHOWN = (*TIMES, *MANY_TIMES, *FLAGS, "pwdHistory", "pwdLastSuccess", "userPassword")
 
 
 class Server:

@@ -297,8 +297,6 @@ class SlapdModel(Model):
         judged = self.judge(account)
         manages, by_self = session.name in (ROOT, HELPER), session.name == step.target
         code, error = self.refusal(judged, step.old, step.new, step.form, manages, by_self)
-        if session.must_change and not by_self:
-            return self.reply(step, NO_ACCESS, error if error is Error.MUST_SUPPLY_OLD else None)
         if code != SUCCESS:
             return self.reply(step, code, error)
         if not self.may_write(session, step.target):
@@ -332,7 +330,8 @@ class SlapdModel(Model):
                 return NO_ACCESS, Error.MODIFICATION_NOT_ALLOWED
             if policy.password_change_requires_current_password and not gives_old:
                 return NO_ACCESS, Error.MUST_SUPPLY_OLD
-            if form == "delete":
+            # Who only deletes is asked nothing more.
+            if form in ("delete", "delete-all"):
                 return SUCCESS, None
             age = None if account.changed is None else self.now - account.changed
             if age is not None and age < 1000 * policy.min_password_age and not account.reset:
@@ -345,9 +344,9 @@ class SlapdModel(Model):
             return SUCCESS, None
         if len(new) < policy.min_password_length:
             return CONSTRAINT, Error.TOO_SHORT
-        if policy.password_history_count and (
-            account.has(new) or any(stored.clear == new for _, stored in account.history)
-        ):
+        known = account.has(new) or any(stored.clear == new for _, stored in account.history)
+        # An account without a password may take any from its history.
+        if policy.password_history_count and account.passwords and known:
             return CONSTRAINT, Error.IN_HISTORY
         return SUCCESS, None
 
@@ -386,8 +385,6 @@ class SlapdModel(Model):
         account = self.accounts.get(target)
         if account is None:
             return Reply(NO_SUCH_OBJECT if step.old is None else UNWILLING)
-        if session.must_change and session.name != target:
-            return Reply(NO_ACCESS)
         judged = self.judge(account)
         if step.old is not None and not account.has(step.old):
             return Reply(UNWILLING)

@@ -78,7 +78,9 @@ def told_state(judged: Judgement, quirks: frozenset[Quirk]) -> str:
         return [] if time is None else [str(max(0, time - now + 500) // 1000)]
 
     expiry = judged.expiry()
-    warning = 1000 * policy.password_expiration_warning_interval
+    warns_at = None
+    if expiry.at is not None and (expiry.may_grace or Quirk.WARNING_OF_RESET_AGE in quirks):
+        warns_at = expiry.at - 1000 * policy.password_expiration_warning_interval
     unlock_in = told.unlocked_in()
     idle_at = judged.idle_at()
     if Quirk.IDLE_SECONDS_BY_LOGIN in quirks and idle_at is not None:
@@ -91,7 +93,7 @@ def told_state(judged: Judgement, quirks: frozenset[Quirk]) -> str:
         Operation.GET_CHANGED: [judged.changed()],
         Operation.GET_WARNED: some(account.warned),
         Operation.SECONDS_UNTIL_PASSWORD_EXPIRES: seconds_until(expiry.at),
-        Operation.SECONDS_UNTIL_WARNING: seconds_until(None if expiry.at is None else expiry.at - warning),
+        Operation.SECONDS_UNTIL_WARNING: seconds_until(warns_at),
         Operation.GET_FAILURES: sorted(failures),
         Operation.SECONDS_UNTIL_UNLOCK: [] if unlock_in in (None, -1) else [str(unlock_in)],
         Operation.FAILURES_LEFT: [str(failures_left)] if policy.lockout_failure_count else [],

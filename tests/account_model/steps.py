@@ -3,7 +3,7 @@
 Knows no server and no model. A connection is a number; a password is its clear text.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 ROOT = "root"
 
@@ -14,11 +14,25 @@ class Wait:
 
 
 @dataclass(frozen=True)
+class Code:
+    """A one-time code. `number`: of a token by time the time steps from the present one, of a button the counter."""
+
+    token: str
+    number: int
+
+
+@dataclass(frozen=True)
 class Bind:
+    """With a code, it follows the password."""
+
     connection: int
     name: str
     password: str
     control: bool
+    code: Code | None = None
+
+    def with_code(self, code: Code) -> "Bind":
+        return replace(self, code=code)
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,7 @@ class Change:
 @dataclass(frozen=True)
 class Extended:
     """The password modify operation. `form` of the identity: dn:, u:, dn, id, none. A new password that the server
-    makes is called `made` in later steps."""
+    makes is called `made` in later steps. With a code, it follows the old password."""
 
     connection: int
     target: str
@@ -74,6 +88,10 @@ class Extended:
     new: str | None
     control: bool
     made: str = ""
+    code: Code | None = None
+
+    def with_code(self, code: Code) -> "Extended":
+        return replace(self, code=code)
 
 
 @dataclass(frozen=True)
@@ -131,6 +149,47 @@ class State:
     operations: tuple[tuple[int, str | None], ...] = ()
 
 
+@dataclass(frozen=True)
+class Enrol:
+    """A new token of one-time codes; the server makes its secret."""
+
+    connection: int
+    target: str
+    name: str
+    kind: str
+    algorithm: str
+    digits: int
+    period: int
+    control: bool
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """Shows a code of a token, which is in use from then on."""
+
+    connection: int
+    target: str
+    code: Code
+    control: bool
+
+
+@dataclass(frozen=True)
+class Remove:
+    """Of a token; no name means all."""
+
+    connection: int
+    target: str
+    name: str
+    control: bool
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Root asks which tokens there are."""
+
+    target: str
+
+
 Step = (
     Wait
     | Bind
@@ -147,4 +206,8 @@ Step = (
     | Edit
     | Usability
     | State
+    | Enrol
+    | Confirm
+    | Remove
+    | Tokens
 )

@@ -14,7 +14,7 @@ import pytest
 from account_model import slapd
 from account_model.comparison import Difference, compare, shortened
 from account_model.model import Model
-from account_model.pando import PandoModel, PandoServer, maker_for
+from account_model.pando import EntryModel, EntryServer, FileMaker, FileServer, PandoModel, entry_maker
 from account_model.policy import OPENDJ, PANDO, Quirk
 from account_model.random_history import Maker, random_history
 from account_model.scene import GLOBAL_ACIS
@@ -71,16 +71,31 @@ def slapd_server(tmp_path_factory):
         yield slapd.SlapdServer(int(url.rpartition(":")[2]), clock)
 
 
-@pytest.fixture(scope="module")
-def pando(tmp_path_factory):
-    clock = SettableClock(tmp_path_factory.mktemp("clock"), BEGIN)
-    instance = Pando(tmp_path_factory.mktemp("pando") / "inst")
+def started_pando(folder, clock: SettableClock) -> Pando:
+    instance = Pando(folder / "inst")
     instance.setup("--accessProfile", "closed")
     table = re.compile(r"^\[access-control-handler\]\n.*?(?=^\[|\Z)", re.M | re.S)
     instance.config.write_text(table.sub("", instance.config.read_text()))
     instance.configure(f"\n[access-control-handler]\nglobal-aci = {GLOBAL_ACIS!r}\n").start(**clock.variables())
     instance.connect().add_s(BASE, [("objectClass", b"domain"), ("dc", b"example")])
-    yield PandoServer(instance.port, clock)
+    return instance
+
+
+@pytest.fixture(scope="module")
+def with_entries(tmp_path_factory):
+    """Pando whose policies are entries."""
+    clock = SettableClock(tmp_path_factory.mktemp("clock"), BEGIN)
+    instance = started_pando(tmp_path_factory.mktemp("pando"), clock)
+    yield EntryServer(instance.port, clock)
+    instance.remove()
+
+
+@pytest.fixture(scope="module")
+def with_file(tmp_path_factory):
+    """Pando whose policies are in pando.toml."""
+    clock = SettableClock(tmp_path_factory.mktemp("clock"), BEGIN)
+    instance = started_pando(tmp_path_factory.mktemp("pando"), clock)
+    yield FileServer(instance, clock)
     instance.remove()
 
 
@@ -100,8 +115,13 @@ def differences(server, quirks: frozenset[Quirk], histories: int, dialect=Model,
     return found
 
 
-def test_pando_does_what_the_model_says(pando):
-    found = differences(pando, PANDO, 5 * HISTORIES, PandoModel, maker_for(pando))
+def test_pando_does_what_the_model_says_with_policies_as_entries(with_entries):
+    found = differences(with_entries, PANDO, 5 * HISTORIES, EntryModel, entry_maker(with_entries))
+    assert not found, "\n\n".join(map(str, found))
+
+
+def test_pando_does_what_the_model_says_with_policies_of_its_file(with_file):
+    found = differences(with_file, PANDO, 5 * HISTORIES, PandoModel, FileMaker)
     assert not found, "\n\n".join(map(str, found))
 
 
