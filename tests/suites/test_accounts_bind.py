@@ -157,7 +157,6 @@ def code(server, dn, password):
 
 
 def test_an_attack_is_two_lines_of_the_log_and_can_be_refused(fresh):
-    # S0-48
     limits = "wrong-passwords-per-name = 5\nwrong-passwords-per-address = 0\nrefuse-password-attacks = true\n"
     fresh.config.write_text(fresh.config.read_text().replace("[global]\n", f"[global]\n{limits}"))
     fill(fresh, {})

@@ -22,7 +22,7 @@ def search(server, *args, **kw):
     return out
 
 
-def test_the_printed_search_line(server):  # S0-52
+def test_the_printed_search_line(server):
     out = search(server, "-b", BASE, "(uid=user.10)", "dn", "userPassword")
     assert out.startswith(f"dn: uid=user.10,{PEOPLE}\nuserPassword:: ")
 

@@ -99,7 +99,6 @@ def test_h_never_prints_help(fresh):
         assert "--hostname" in tool(fresh, "dsconfig", flag)
 
 
-# S0-59: a change while the server runs.
 def test_reload_fails_with_the_reason(fresh):
     fresh.start()
     good = fresh.config.read_text()

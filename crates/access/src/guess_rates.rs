@@ -332,7 +332,6 @@ mod tests {
         rates.events(now).iter().map(ToString::to_string).collect()
     }
 
-    // S0-48
     #[test]
     fn an_attack_on_a_name_is_told_when_it_begins_and_when_it_ends() {
         let (rates, now) = (rates(GuessLimits { refuses: false, ..LIMITS }), Instant::now());
