@@ -53,13 +53,13 @@ def test_the_sample_data_are_ten_thousand_people(server):
 def test_a_thousand_clients_at_once_are_served(server):
     # Those of other tests are forgotten.
     binding_connections(server)
-    done = authrate(server, *NAMES, "-c", "1000", "-m", "3", "-i", "60", "-f")
+    done = authrate(server, *NAMES, "-c", "1000", "-d", "4", "-i", "2", "-f")
     assert done.returncode == 0 and done.stdout.split()[-1] == "0.0", done.stdout + done.stderr
     one = (BASE, ldap.SCOPE_SUBTREE, f"(uid=user.{PEOPLE - 1})", ["debugsearchindex"])
     ((_, explained),) = server.connect().search_s(*one)
     assert json.loads(explained["debugsearchindex"][0])["final"] == 1
     connections = binding_connections(server)
-    assert len(set(connections)) == 1000 and len(connections) == 3000
+    assert len(set(connections)) == 1000 and len(connections) > 1000
 
 
 # S0-53
