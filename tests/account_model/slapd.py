@@ -225,6 +225,9 @@ class SlapdModel(Model):
 
     def count_failure(self, judged: Judgement, even_locked: bool = False) -> None:
         account, limit = judged.account, judged.policy.lockout_failure_count
+        if not limit and account.locked is not None:
+            # A lock of another policy, which has run out.
+            account.failures, account.locked = [], None
         if not limit or not account.passwords:
             return
         failures = account.failures[max(0, len(account.failures) + 1 - limit) :]
