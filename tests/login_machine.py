@@ -5,18 +5,16 @@ The packages are unpacked and installed nowhere: they lie over /usr in a name sp
 daemons' folders are others, too, so that the machine's own files stay as they are. Knows nothing of what a suite asks.
 """
 
-import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from debian_packages import unpacked
 from pando_server import until
 
 PACKAGES = ("sssd-ldap", "libpam-sss", "libnss-sss", "nslcd", "libpam-ldapd", "libnss-ldapd", "pamtester")
-FETCH_SECONDS_MAX = 300
 PAM_SERVICE = "directory-logins"
 # The script becomes the daemon, so that the process id is the daemon's.
 START = """
@@ -32,50 +30,6 @@ mount -t tmpfs tmpfs /run
 mkdir /run/nslcd
 exec {command}
 """
-
-
-def unpacked() -> Path:
-    """The folder with what is in the packages, and in those that they need and this machine has not."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    cache = home / "pando-tests" / "directory-logins"
-    if cache.is_dir():
-        return cache
-    for tool in ("apt-get", "dpkg"):
-        if not shutil.which(tool):
-            pytest.skip(f"needs Debian's packages {', '.join(PACKAGES)}: {tool} is not here")
-    making = cache.with_name(f"{cache.name}.{os.getpid()}")
-    archives = making / "archives"
-    (archives / "partial").mkdir(parents=True)
-    install = ["install", "--download-only", "--no-install-recommends", "-o", f"Dir::Cache::archives={archives}"]
-    try:
-        done = apt_get("-y", *install, *PACKAGES)
-        if done.returncode != 0:
-            apt_get("update")
-            done = apt_get("-y", *install, *PACKAGES)
-        if done.returncode != 0:
-            pytest.skip(f"Debian's packages {', '.join(PACKAGES)} cannot be fetched: {done.stderr.strip()[-300:]}")
-        for package in archives.glob("*.deb"):
-            subprocess.run(["dpkg", "-x", package, making], check=True)
-        shutil.rmtree(archives)
-        # Older packages have folders where a machine of today has links into /usr.
-        for name in ("bin", "lib", "sbin"):
-            if (making / name).is_dir():
-                shutil.copytree(making / name, making / "usr" / name, symlinks=True, dirs_exist_ok=True)
-        for name in ("etc", "usr"):
-            (making / name).mkdir(exist_ok=True)
-        if not cache.is_dir():
-            making.rename(cache)
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"Debian's packages {', '.join(PACKAGES)} did not come within {FETCH_SECONDS_MAX} s")
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
-    return cache
-
-
-def apt_get(*arguments: str) -> subprocess.CompletedProcess:
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    command = ["apt-get", "-qq", *arguments]
-    return subprocess.run(command, env=quiet, capture_output=True, text=True, timeout=FETCH_SECONDS_MAX)
 
 
 class Machine:
@@ -112,7 +66,7 @@ class Machine:
 @contextmanager
 def machine(folder: Path, files: dict[str, str], command: str, is_ready: Callable[[Path], bool]):
     """A running daemon; `files` are those below /etc, `is_ready` is asked with the root of its files."""
-    packages = unpacked()
+    packages = unpacked("directory-logins", *PACKAGES)
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode != 0:
         pytest.skip("no name space of mounts: needs root")
     for name, text in files.items():

@@ -51,11 +51,12 @@ def servers_of(page: Path, place: Path):
     tools = place / "bin"
     tools.mkdir()
     (tools / "pando").symlink_to(binary())
-    ports = dict(zip(("1389", "1636"), map(str, free_ports(2)), strict=True))
+    printed = ("1389", "1636", "8080")
+    ports = dict(zip(printed, map(str, free_ports(len(printed))), strict=True))
     environment = dict(os.environ, PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
     try:
         for commands, shown in steps(page):
-            commands = re.sub("1389|1636", lambda port: ports[port.group()], commands)
+            commands = re.sub("|".join(printed), lambda port: ports[port.group()], commands)
             deadline = time.time() + PATIENCE_SECONDS
             while True:
                 done = subprocess.run(

@@ -9,6 +9,7 @@ import time
 import crash_rounds
 import ldap
 import pytest
+from http_handler import get, with_http
 from pando_server import BASE, DIRECTORY_LDIF, binary, until
 
 PEOPLE = f"ou=People,{BASE}"
@@ -219,6 +220,7 @@ def test_a_full_disk_refuses_writes_reads_go_on_and_writes_resume(fresh, tmp_pat
     try:
         shutil.move(fresh.dir / "db", mount / "db")
         (fresh.dir / "db").symlink_to(mount / "db")
+        http_port = with_http(fresh)
         con = fresh.start().connect()
         free = shutil.disk_usage(mount).free
         filler = mount / "filler"
@@ -244,6 +246,8 @@ def test_a_full_disk_refuses_writes_reads_go_on_and_writes_resume(fresh, tmp_pat
             errors = (fresh.dir / "logs" / "errors").read_text().splitlines()
             return [line for line in errors if f"msgID={number} " in line and "userRoot" in line]
 
+        status, _, why = get(http_port, "/healthy")
+        assert status == 503 and 'backend "userRoot" refuses updates until its log can be written' in why, why
         # The error log says it once, however many updates are refused; a fold may free some room, which is filled too.
         until(lambda: said(80))
         refusals, value = 0, b"refused " * 500
@@ -268,6 +272,7 @@ def test_a_full_disk_refuses_writes_reads_go_on_and_writes_resume(fresh, tmp_pat
         acknowledged[1] = b"resumed"
         # Its end is in the error log, too.
         until(lambda: said(82))
+        assert get(http_port, "/healthy")[0] == 200
         fresh.kill()
         con = fresh.start().connect()
         for i, value in acknowledged.items():

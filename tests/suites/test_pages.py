@@ -15,6 +15,7 @@ COMMANDS = {
     "linux-logins": 2,
     "load-tools": 7,
     "logstat": 2,
+    "metrics": 4,
     "moving-password-policies": 6,
     "pass-through": 6,
     "password-policies": 7,

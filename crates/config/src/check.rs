@@ -77,8 +77,11 @@ impl Check<'_> {
     }
 
     fn handlers(&mut self) {
-        let truth = |object: &Object, name: &str| object.values(name) == [Value::Boolean(true)];
-        for object in Self::of(self.objects, "connection-handler").filter(|object| object.variant.type_name == "ldap") {
+        let truth = |object: &Object, name: &str| {
+            object.variant.property(name).is_some() && object.values(name) == [Value::Boolean(true)]
+        };
+        for object in Self::of(self.objects, "connection-handler").filter(|object| object.variant.type_name != "ldapi")
+        {
             let title = object.title();
             let (ssl, start_tls) = (truth(object, "use-ssl"), truth(object, "allow-start-tls"));
             if ssl && start_tls {
@@ -94,6 +97,9 @@ impl Check<'_> {
                     object.offset_of(cause),
                     format!("{title} has {cause} and therefore needs \"key-manager-provider\""),
                 );
+            }
+            if object.variant.type_name == "http" {
+                continue;
             }
             let is_required = object.values("ssl-client-auth-policy").first().map(ToString::to_string);
             if is_required.as_deref() == Some("required") && object.values("trust-manager-provider").is_empty() {

@@ -26,7 +26,7 @@ use crate::step::Step;
 use crate::storage_scheme::{self, ImportedPasswords};
 use crate::views::{
     AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig,
-    LdapHandler, LimitsRule, RootDefaults, RootDn, SchemaConfig,
+    HttpHandler, LdapHandler, LimitsRule, RootDefaults, RootDn, SchemaConfig,
 };
 use crate::virtual_attribute::{self, VirtualAttributeConfig};
 
@@ -57,8 +57,10 @@ pub struct Config {
     pub backends: Vec<BackendConfig>,
     /// `[changelog]`
     pub changelog: ChangelogConfig,
-    /// `[connection-handler.*]`
+    /// `[connection-handler.*]` of LDAP
     pub handlers: Vec<LdapHandler>,
+    /// `[connection-handler.*]` of HTTP
+    pub http_handlers: Vec<HttpHandler>,
     /// The password policy of entries for which nothing says another.
     pub default_policy: Arc<PasswordPolicy>,
     /// The other `[password-policy.*]`
@@ -166,7 +168,14 @@ impl Config {
                 .collect(),
             backends: of("backend").map(|object| read::backend(object, directory)).collect(),
             changelog: read::changelog(&first_or_defaults("changelog").unwrap_or(empty.clone()), directory),
-            handlers: of("connection-handler").map(|object| read::handler(object, directory, objects)).collect(),
+            handlers: of("connection-handler")
+                .filter(|object| object.variant.type_name != "http")
+                .map(|object| read::handler(object, directory, objects))
+                .collect(),
+            http_handlers: of("connection-handler")
+                .filter(|object| object.variant.type_name == "http")
+                .map(|object| read::http_handler(object, directory, objects))
+                .collect(),
             password_parameters: storage_scheme::parameters(objects),
             password_key_files: storage_scheme::key_files(objects, directory),
             imported_passwords: storage_scheme::imported_passwords(objects),

@@ -75,9 +75,9 @@ pub use units::{Unit, duration_text, parse_duration, parse_size, size_text};
 pub use value::{PATTERN_BYTES_MAX, Value};
 pub use views::{
     AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ClientTrust,
-    ConflictBehavior, DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler,
-    LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults, RootDn,
-    RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
+    ConflictBehavior, DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, HttpHandler, IndexConfig, IndexKind,
+    LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults,
+    RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 pub use virtual_attribute::{GivenTo, ListAttribute, VirtualAttributeConfig, VirtualAttributeKind};
 pub use write::{CommentedAci, IMPORTED_SCHEME, Setup, default_indexes};

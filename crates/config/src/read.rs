@@ -18,9 +18,9 @@ use crate::secret::Secret;
 use crate::value::Value;
 use crate::views::{
     AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ClientTrust,
-    DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule,
-    LimitsSubject, ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults, RootDn, RotationPolicy,
-    SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
+    DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, HttpHandler, IndexConfig, IndexKind, LdapHandler,
+    LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults, RootDn,
+    RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 
 /// Reads the values of one object; a property that is not set has its declared default.
@@ -276,8 +276,7 @@ pub(crate) fn handler(object: &Object, instance: &Path, all: &[Object]) -> LdapH
     let listen = if local {
         vec![ListenAddress::Local(get.path("listen-path"))]
     } else {
-        let port = u16::try_from(get.number("listen-port")).unwrap_or(0);
-        get.addresses("listen-address").into_iter().map(|ip| ListenAddress::Tcp(SocketAddr::new(ip, port))).collect()
+        sockets(&get).map(ListenAddress::Tcp).collect()
     };
     LdapHandler {
         name: object.name.clone(),
@@ -299,6 +298,25 @@ pub(crate) fn handler(object: &Object, instance: &Path, all: &[Object]) -> LdapH
     }
 }
 
+pub(crate) fn http_handler(object: &Object, instance: &Path, all: &[Object]) -> HttpHandler {
+    let get = Get { object, instance };
+    HttpHandler {
+        name: object.name.clone(),
+        enabled: get.boolean("enabled"),
+        listen: sockets(&get).collect(),
+        use_ssl: get.boolean("use-ssl"),
+        tls: tls(&get, all),
+        allowed_clients: get.masks("allowed-client"),
+        denied_clients: get.masks("denied-client"),
+        token_file: get.optional_path("metrics-bearer-token-file"),
+    }
+}
+
+fn sockets(get: &Get<'_>) -> impl Iterator<Item = SocketAddr> {
+    let port = u16::try_from(get.number("listen-port")).unwrap_or(0);
+    get.addresses("listen-address").into_iter().map(move |ip| SocketAddr::new(ip, port))
+}
+
 fn tls(get: &Get<'_>, all: &[Object]) -> Option<TlsConfig> {
     let name = get.text("key-manager-provider");
     let provider = all.iter().find(|object| object.class.name == "key-manager-provider" && object.name == name)?;
@@ -318,6 +336,8 @@ fn tls(get: &Get<'_>, all: &[Object]) -> Option<TlsConfig> {
 }
 
 fn client_trust(get: &Get<'_>, all: &[Object]) -> Option<ClientTrust> {
+    // Clients of HTTP are not asked for certificates.
+    get.object.variant.property("trust-manager-provider")?;
     let (name, policy) = (get.text("trust-manager-provider"), get.text("ssl-client-auth-policy"));
     let is_it = |object: &&Object| object.class.name == "trust-manager-provider" && object.name == name;
     let provider = all.iter().find(is_it).filter(|_| policy != "disabled")?;

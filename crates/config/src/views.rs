@@ -275,6 +275,27 @@ pub struct LdapHandler {
     pub accept_backlog: i32,
 }
 
+/// `[connection-handler.NAME]` of type `http`
+#[derive(Debug, Clone)]
+pub struct HttpHandler {
+    /// The table's name.
+    pub name: String,
+    /// `enabled`
+    pub enabled: bool,
+    /// `listen-address` with `listen-port`.
+    pub listen: Vec<SocketAddr>,
+    /// `use-ssl`
+    pub use_ssl: bool,
+    /// `key-manager-provider`, `ssl-protocol` and the like; there whenever `use_ssl` is set.
+    pub tls: Option<TlsConfig>,
+    /// `allowed-client`; empty is everyone.
+    pub allowed_clients: Vec<AddressMask>,
+    /// `denied-client`
+    pub denied_clients: Vec<AddressMask>,
+    /// `metrics-bearer-token-file`
+    pub token_file: Option<PathBuf>,
+}
+
 /// Where a handler listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenAddress {

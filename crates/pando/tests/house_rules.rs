@@ -32,8 +32,9 @@ const FLOORS: &[(&str, u8)] = &[
     ("directory", 8),
     ("jobs", 8),
     ("runtime", 8),
-    ("server", 9),
-    ("pando", 10),
+    ("web", 9),
+    ("server", 10),
+    ("pando", 11),
 ];
 
 /// A longer file holds more than one idea.

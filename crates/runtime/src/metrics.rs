@@ -203,6 +203,14 @@ impl LatencySummary {
         self.count
     }
 
+    /// How many of the operations took at most that long, as far as buckets tell: an operation up to 6 % shorter may be
+    /// missing.
+    pub fn within(&self, time: Duration) -> u64 {
+        let bound = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let is_within = |(bucket, _): &(usize, &u64)| bucket_upper(*bucket) <= bound;
+        self.buckets.iter().enumerate().take_while(is_within).map(|(_, count)| count).sum()
+    }
+
     /// The time within which `per_million` out of a million operations ended; zero if there were none.
     pub fn percentile(&self, per_million: u64) -> Duration {
         let rank = (u128::from(self.count) * u128::from(per_million)).div_ceil(1_000_000).max(1);
@@ -236,6 +244,10 @@ mod tests {
         for (per_million, exact) in [(500_000, 500_000), (990_000, 990_000), (1_000_000, 1_000_000)] {
             let found = summary.percentile(per_million).as_nanos() as u64;
             assert!(found >= exact && found <= exact + exact / 15, "{per_million}: {found}");
+        }
+        for (ms, exact) in [(0, 0), (1, 1000), (1000, 1000)] {
+            let found = summary.within(Duration::from_millis(ms));
+            assert!(found <= exact && found >= exact - exact * 7 / 100, "{ms}: {found}");
         }
         assert_eq!(search.responses.get(), 1000);
         assert_eq!(search.elapsed_ns.get(), 500_500_000);

@@ -54,6 +54,10 @@ impl Rules {
             };
             (handler.name.clone(), rules)
         };
+        let http = |handler: &config::HttpHandler| {
+            let (allowed, denied) = (handler.allowed_clients.clone(), handler.denied_clients.clone());
+            (handler.name.clone(), HandlerRules { allowed, denied, minimum_bits: 0 })
+        };
         Self {
             everywhere: HandlerRules {
                 allowed: global.allowed_clients.clone(),
@@ -61,7 +65,7 @@ impl Rules {
                 minimum_bits: global.minimum_strength_bits,
             },
             requires_secure_authentication: config.default_policy.require_secure_authentication,
-            handlers: config.handlers.iter().map(handler).collect(),
+            handlers: config.handlers.iter().map(handler).chain(config.http_handlers.iter().map(http)).collect(),
         }
     }
 

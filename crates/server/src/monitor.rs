@@ -13,6 +13,8 @@ use query::monitor_entry::MonitorEntry;
 use runtime::listener::ListenAt;
 use runtime::loops::ConnectionCounts;
 use runtime::metrics::{Counter, LatencySummary, MINUTES};
+use runtime::tls::TlsAcceptor;
+use web::listener::HttpListener;
 
 use crate::listener::LdapListener;
 use crate::metrics::{LdapMetrics, OperationKind};
@@ -32,6 +34,7 @@ pub(crate) struct Monitor {
     pub(crate) connections: ConnectionCounts,
     pub(crate) metrics: Vec<Arc<LdapMetrics>>,
     pub(crate) listeners: Arc<[LdapListener]>,
+    pub(crate) http: Vec<HttpListener>,
     pub(crate) pools: Pools,
     pub(crate) password_servers: Arc<PasswordServers>,
     pub(crate) stalls: Arc<Stalls>,
@@ -44,13 +47,14 @@ impl MonitorProvider for Monitor {
         let mut entries = vec![self.overview(), version(), self.statistics(), self.operations(), self.work_queue()];
         entries.extend([self.longest(now_minute()), self.stalls.monitor_entry(), process()]);
         entries.extend(self.listeners.iter().map(handler));
+        entries.extend(self.http.iter().map(http_handler));
         entries.extend(self.password_servers.monitor_entries());
         entries
     }
 }
 
 impl Monitor {
-    fn sum(&self, counter: impl Fn(&LdapMetrics) -> &Counter) -> u64 {
+    pub(crate) fn sum(&self, counter: impl Fn(&LdapMetrics) -> &Counter) -> u64 {
         self.metrics.iter().map(|metrics| counter(metrics).get()).sum()
     }
 
@@ -116,13 +120,8 @@ impl Monitor {
         let mut entry = MonitorEntry::new("Operations");
         for kind in OperationKind::ALL {
             let name = kind.monitor_name();
-            let mut latency = LatencySummary::default();
-            let mut elapsed_ns = 0;
-            for metrics in &self.metrics {
-                metrics.of(kind).merge_latency(&mut latency);
-                elapsed_ns += metrics.of(kind).elapsed_ns.get();
-            }
-            let total_ms = Duration::from_nanos(elapsed_ns).as_millis();
+            let (latency, elapsed) = self.latency(kind);
+            let total_ms = elapsed.as_millis();
             entry = entry
                 .with(&format!("ds-mon-{name}-operations-total-count"), latency.count())
                 .with(&format!("ds-mon-resident-time-{name}-operations-total-time"), total_ms);
@@ -174,7 +173,35 @@ impl Monitor {
             .with("requestsRejectedDueToQueueFull", self.sum(|metrics| &metrics.busy))
     }
 
-    fn requests(&self, kind: OperationKind) -> u64 {
+    /// How long the operations of a kind took, and all together.
+    pub(crate) fn latency(&self, kind: OperationKind) -> (LatencySummary, Duration) {
+        let mut latency = LatencySummary::default();
+        let mut elapsed_ns = 0;
+        for metrics in &self.metrics {
+            metrics.of(kind).merge_latency(&mut latency);
+            elapsed_ns += metrics.of(kind).elapsed_ns.get();
+        }
+        (latency, Duration::from_nanos(elapsed_ns))
+    }
+
+    /// When the first certificate of each handler that has some ends.
+    pub(crate) fn certificate_ends(&self) -> impl Iterator<Item = (&str, SystemTime)> {
+        let mut ends: BTreeMap<&str, SystemTime> = BTreeMap::new();
+        for listener in &*self.listeners {
+            for end in listener.certificates().filter_map(|certificate| certificate.expires_at()) {
+                let first = ends.entry(listener.handler.as_str()).or_insert(end);
+                *first = end.min(*first);
+            }
+        }
+        for listener in &self.http {
+            if let Some(end) = listener.tls.as_ref().and_then(|certificate| certificate.expires_at()) {
+                ends.insert(&listener.handler, end);
+            }
+        }
+        ends.into_iter()
+    }
+
+    pub(crate) fn requests(&self, kind: OperationKind) -> u64 {
         self.sum(|metrics| &metrics.of(kind).requests)
     }
 
@@ -208,16 +235,27 @@ fn version() -> MonitorEntry {
 }
 
 fn handler(settings: &LdapListener) -> MonitorEntry {
-    let name = match &settings.network.at {
-        ListenAt::Tcp(address) => {
-            format!("{} Connection Handler {} port {}", settings.protocol(), address.ip(), address.port())
-        }
-        ListenAt::Path(path) => format!("{} Connection Handler {}", settings.protocol(), path.display()),
+    handler_entry(settings.protocol(), &settings.network.at, settings.certificates())
+}
+
+fn http_handler(settings: &HttpListener) -> MonitorEntry {
+    let protocol = if settings.tls.is_some() { "HTTPS" } else { "HTTP" };
+    handler_entry(protocol, &ListenAt::Tcp(settings.at), settings.tls.iter())
+}
+
+fn handler_entry<'c>(
+    protocol: &str,
+    at: &ListenAt,
+    certificates: impl Iterator<Item = &'c Arc<TlsAcceptor>>,
+) -> MonitorEntry {
+    let name = match at {
+        ListenAt::Tcp(address) => format!("{protocol} Connection Handler {} port {}", address.ip(), address.port()),
+        ListenAt::Path(path) => format!("{protocol} Connection Handler {}", path.display()),
     };
     let entry = MonitorEntry::new(&name)
-        .with("ds-connectionhandler-protocol", settings.protocol())
-        .with("ds-connectionhandler-listener", &settings.network.at);
-    match settings.certificates().filter_map(|certificate| certificate.expires_at()).min() {
+        .with("ds-connectionhandler-protocol", protocol)
+        .with("ds-connectionhandler-listener", at);
+    match certificates.filter_map(|certificate| certificate.expires_at()).min() {
         Some(end) => entry
             .with("certificateExpires", generalized_time(end))
             .with("certificateDaysLeft", days_until(end, SystemTime::now())),
@@ -280,6 +318,7 @@ mod tests {
             connections: ConnectionCounts::new(Vec::new(), Arc::new(7.into())),
             metrics: loops,
             listeners: vec![LdapListener::new(ListenAt::Tcp("127.0.0.1:1389".parse().unwrap()))].into(),
+            http: Vec::new(),
             pools: Pools::new(1),
             password_servers: Arc::new(PasswordServers::start(Checked::default(), ErrorLog::silent()).unwrap()),
             stalls: Arc::new(Stalls::new(ErrorLog::silent(), None)),

@@ -1,10 +1,11 @@
 //! Starting and stopping: sockets, loops, pools, logs, in the right order.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use directory::{Capabilities, Directory, Fill, IndexNotice, KeyMemory, NoticeKind};
+use directory::{Capabilities, Directory, Fill, IndexNotice, KeyMemory, MonitorProvider, NoticeKind};
 use ldap::oids::extended as oids;
 use runtime::certificates;
 use runtime::listener::ListenAt;
@@ -19,6 +20,8 @@ use thiserror::Error;
 use crate::administration::Administration;
 use crate::connection_rules::ConnectionRules;
 use crate::executor::Executor;
+use crate::http::{self, Behind, Http, HttpOpenError};
+use crate::http_settings::HttpSettings;
 use crate::ldap_loop::{LdapLoop, Listening};
 use crate::listener::LdapListener;
 use crate::log::access::OpenAccessLog;
@@ -63,6 +66,9 @@ pub enum StartError {
         /// What the system says.
         error: io::Error,
     },
+    /// A listener of HTTP.
+    #[error(transparent)]
+    Http(#[from] HttpOpenError),
     /// A notification handler.
     #[error("{0}")]
     Notification(String),
@@ -86,6 +92,7 @@ pub struct Server {
     stalls: Arc<Stalls>,
     pools: Option<Pools>,
     password_servers: Option<Arc<PasswordServers>>,
+    http: Option<Http>,
     directory: Option<Arc<Directory>>,
     administration: Option<Arc<Administration>>,
     errors: ErrorLog,
@@ -189,18 +196,22 @@ impl Server {
         };
         // Before the first client may change anything.
         let audits = start_audits(std::mem::take(&mut settings.audit_logs), &directory, logs.errors())?;
+        let open_http = http::open(&settings.http)?;
+        let HttpSettings { listeners: http_listeners, tokens } = settings.http.clone();
         let mut server = Self::launch(settings, logs, executor)?;
         server.audits = audits;
-        directory.set_monitor(Arc::new(Monitor {
+        let monitor = Arc::new(Monitor {
             connections: server.loops.counts(),
             metrics: server.metrics.clone(),
             listeners: Arc::clone(&server.listeners),
+            http: http_listeners,
             pools: pools.clone(),
             password_servers: Arc::clone(&password_servers),
             stalls: Arc::clone(&server.stalls),
             begun: Instant::now(),
             begun_at,
-        }));
+        });
+        directory.set_monitor(Arc::clone(&monitor) as Arc<dyn MonitorProvider>);
         server.pools = Some(pools);
         let errors = server.errors.clone();
         directory.start_index_builders(Arc::new(move |notice: IndexNotice| match &notice {
@@ -219,6 +230,8 @@ impl Server {
         server.password_servers = Some(password_servers);
         server.administration = Some(administration);
         server.watch = Some(watch(Arc::clone(&directory), Arc::clone(&server.stalls))?);
+        let rules = Arc::clone(&server.connection_rules);
+        server.http = Http::start(open_http, tokens, Behind { directory: Arc::clone(&directory), monitor, rules })?;
         server.directory = Some(directory);
         server.errors.report(messages::STARTED, "The server is ready");
         Ok(server)
@@ -287,7 +300,8 @@ impl Server {
         }
         let log_thread = logs.builder.start()?;
         let loops = open.start()?;
-        let acceptors = listeners.iter().flat_map(LdapListener::certificates).cloned().collect();
+        let https = settings.http.listeners.iter().filter_map(|listener| listener.tls.as_ref());
+        let acceptors = listeners.iter().flat_map(LdapListener::certificates).chain(https).cloned().collect();
         let keeper = certificates::watch(acceptors, logs.errors.clone())?;
         Ok(Self {
             loops,
@@ -297,6 +311,7 @@ impl Server {
             stalls,
             pools: None,
             password_servers: None,
+            http: None,
             directory: None,
             administration: None,
             errors: logs.errors,
@@ -312,6 +327,11 @@ impl Server {
     /// Where the server listens, with the ports that the system chose where 0 was configured.
     pub fn addresses(&self) -> &[ListenAt] {
         self.loops.addresses()
+    }
+
+    /// Where HTTP is served, and whether with TLS.
+    pub fn http_addresses(&self) -> Vec<(SocketAddr, bool)> {
+        self.http.iter().flat_map(Http::addresses).collect()
     }
 
     /// The error log.
@@ -344,6 +364,9 @@ impl Server {
             return;
         }
         let until = Instant::now() + time_max;
+        if let Some(http) = &self.http {
+            http.stopping();
+        }
         // They would not end by themselves.
         if let Some(directory) = &self.directory {
             directory.end_watches();
@@ -354,6 +377,7 @@ impl Server {
         self.loops.stop(until);
         self.keeper = None;
         self.watch = None;
+        self.http = None;
         if let Some(servers) = &self.password_servers {
             servers.stop();
         }

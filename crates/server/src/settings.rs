@@ -2,6 +2,7 @@
 //!
 //! The only place of this crate that reads `config`'s views, besides `reload`, which compares two of them.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +17,10 @@ use runtime::tls::{TlsAcceptor, TlsSettings};
 use runtime::tls_error::TlsError;
 use runtime::tls_keys::{CertificateFiles, Pin};
 use thiserror::Error;
+use web::listener::HttpListener;
 
 use crate::connection_rules::ConnectionRules;
+use crate::http_settings::HttpSettings;
 use crate::limits::Limits;
 use crate::listener::LdapListener;
 use crate::log::{AccessLogSettings, AuditLogSettings, LogFormat};
@@ -59,6 +62,8 @@ pub struct Settings {
     pub listeners: Vec<LdapListener>,
     /// From where clients may connect, and how well connections must be encrypted.
     pub connection_rules: Arc<ConnectionRules>,
+    /// Where HTTP is served.
+    pub http: HttpSettings,
     /// Limits of all connections.
     pub limits: Limits,
     /// Access logs.
@@ -103,6 +108,7 @@ impl Settings {
         Ok(Self {
             listeners,
             connection_rules: Arc::new(ConnectionRules::new(config)),
+            http: http_settings(config)?,
             limits,
             access_logs,
             audit_logs: config.audit_logs.iter().filter(|log| log.file.enabled).map(audit_log).collect(),
@@ -114,21 +120,9 @@ impl Settings {
 }
 
 fn handler_listeners(handler: &config::LdapHandler, listeners: &mut Vec<LdapListener>) -> Result<(), SettingsError> {
-    let acceptor = |tls: &config::TlsConfig| {
-        let files = certificate_files(tls);
-        let clients = tls.clients.as_ref().map(|trust| ClientCertificates {
-            required: trust.required,
-            trusted: trust.trusted.clone(),
-            revoked: trust.revoked.clone(),
-        });
-        let cipher_suites = tls.cipher_suites.clone();
-        TlsAcceptor::new(&TlsSettings { files, tls12: tls.tls12, tls13: tls.tls13, cipher_suites, clients })
-            .map(Arc::new)
-            .map_err(|error| SettingsError::Tls { handler: handler.name.clone(), error })
-    };
     // A certificate that nothing uses need not be there.
     let needs_tls = handler.use_ssl || handler.allow_start_tls;
-    let tls = handler.tls.as_ref().filter(|_| needs_tls).map(acceptor).transpose()?;
+    let tls = handler.tls.as_ref().filter(|_| needs_tls).map(|tls| acceptor(&handler.name, tls)).transpose()?;
     for listen in &handler.listen {
         let at = match listen {
             config::ListenAddress::Tcp(address) => ListenAt::Tcp(*address),
@@ -152,6 +146,31 @@ fn handler_listeners(handler: &config::LdapHandler, listeners: &mut Vec<LdapList
         });
     }
     Ok(())
+}
+
+fn acceptor(handler: &str, tls: &config::TlsConfig) -> Result<Arc<TlsAcceptor>, SettingsError> {
+    let files = certificate_files(tls);
+    let clients = tls.clients.as_ref().map(|trust| ClientCertificates {
+        required: trust.required,
+        trusted: trust.trusted.clone(),
+        revoked: trust.revoked.clone(),
+    });
+    let cipher_suites = tls.cipher_suites.clone();
+    TlsAcceptor::new(&TlsSettings { files, tls12: tls.tls12, tls13: tls.tls13, cipher_suites, clients })
+        .map(Arc::new)
+        .map_err(|error| SettingsError::Tls { handler: handler.to_owned(), error })
+}
+
+fn http_settings(config: &Config) -> Result<HttpSettings, SettingsError> {
+    let mut settings = HttpSettings::default();
+    for handler in config.http_handlers.iter().filter(|handler| handler.enabled) {
+        let tls = handler.tls.as_ref().filter(|_| handler.use_ssl);
+        let tls = tls.map(|tls| acceptor(&handler.name, tls)).transpose()?;
+        let listener = |at: &SocketAddr| HttpListener { handler: handler.name.clone(), at: *at, tls: tls.clone() };
+        settings.listeners.extend(handler.listen.iter().map(listener));
+        settings.tokens.extend(handler.token_file.iter().map(|file| (handler.name.clone(), file.clone())));
+    }
+    Ok(settings)
 }
 
 fn certificate_files(tls: &config::TlsConfig) -> CertificateFiles {

@@ -74,12 +74,11 @@ pub fn check_start(config: &Config, beside: &Beside<'_>) -> Result<(), StartChec
     let settings = Settings::from_config(config)?;
     notifications::check(config).map_err(StartCheckError::Notification)?;
     password_servers::check(config).map_err(StartCheckError::PasswordServer)?;
-    for listener in &settings.listeners {
-        match check_listener(&listener.network.at, beside) {
+    let http = settings.http.listeners.iter().map(|listener| ListenAt::Tcp(listener.at));
+    for at in settings.listeners.iter().map(|listener| listener.network.at.clone()).chain(http) {
+        match check_listener(&at, beside) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && matches!(beside, Beside::AnotherProcess) => {}
-            checked => {
-                checked.map_err(|error| StartCheckError::Listen { at: listener.network.at.to_string(), error })?
-            }
+            checked => checked.map_err(|error| StartCheckError::Listen { at: at.to_string(), error })?,
         }
     }
     let access = settings.access_logs.iter().map(|log| &log.file);
@@ -110,7 +109,9 @@ fn check_listener(at: &ListenAt, beside: &Beside<'_>) -> io::Result<()> {
         Beside::ThisProcess(own) => {
             let handlers = own.handlers.iter().filter(|handler| handler.enabled);
             let administration = ListenAddress::Local(own.instance.administration_socket());
-            handlers.flat_map(|handler| handler.listen.clone()).chain([administration]).collect()
+            let http = own.http_handlers.iter().filter(|handler| handler.enabled);
+            let http = http.flat_map(|handler| handler.listen.iter().map(|at| ListenAddress::Tcp(*at)));
+            handlers.flat_map(|handler| handler.listen.clone()).chain([administration]).chain(http).collect()
         }
         Beside::Nobody | Beside::AnotherProcess => Vec::new(),
     };

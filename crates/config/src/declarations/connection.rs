@@ -1,10 +1,67 @@
 //! Where the server listens, and with which certificate: `[connection-handler.NAME]`, `[key-manager-provider.NAME]`.
 
 use super::shared::{MILLISECONDS, POSITIVE, STRENGTH};
-use crate::declare::{Applier, Class, Variant, property};
+use crate::declare::{Applier, Class, Property, Variant, property};
 use crate::syntax::Syntax;
 
 const PORT: Syntax = Syntax::Integer { min: 1, max: 65_535 };
+
+// What handlers of LDAP and HTTP share.
+
+const fn listen_address(field: &'static str) -> Property {
+    property("listen-address", field, Syntax::Address, "Addresses on which the server listens.")
+        .default(&["127.0.0.1"])
+        .multi()
+}
+
+const fn listen_port(field: &'static str) -> Property {
+    property("listen-port", field, PORT, "The port.")
+}
+
+const fn key_manager(field: &'static str) -> Property {
+    property("key-manager-provider", field, Syntax::Reference("key-manager-provider"), "Certificate and key for TLS.")
+        .absent("TLS is not available.")
+}
+
+const fn ssl_protocol(field: &'static str) -> Property {
+    property("ssl-protocol", field, Syntax::Choice(&["TLSv1.2", "TLSv1.3"]), "TLS versions that are offered.")
+        .default(&["TLSv1.2", "TLSv1.3"])
+        .multi()
+}
+
+const SSL_CIPHER_SUITE: Property = property(
+    "ssl-cipher-suite",
+    "TlsConfig.cipher_suites",
+    Syntax::Choice(&CIPHER_SUITES),
+    "TLS cipher suites that are offered, those of TLS 1.3 and of TLS 1.2 together.",
+)
+.absent("All that the TLS library has.")
+.multi();
+
+const fn allowed_client(field: &'static str) -> Property {
+    property(
+        "allowed-client",
+        field,
+        Syntax::AddressMask,
+        "Only these addresses may connect. With the PROXY protocol the client's address counts, not the \
+         proxy's.",
+    )
+    .absent("All addresses may connect.")
+    .multi()
+    .live(Applier::Connections)
+}
+
+const fn denied_client(field: &'static str) -> Property {
+    property(
+        "denied-client",
+        field,
+        Syntax::AddressMask,
+        "These addresses may not connect, even if allowed-client has them.",
+    )
+    .absent("No address is denied.")
+    .multi()
+    .live(Applier::Connections)
+}
 
 /// What TCP handlers share with local sockets.
 macro_rules! handler_properties {
@@ -64,15 +121,8 @@ pub(super) static CONNECTION_HANDLER: Class = Class {
             type_name: "ldap",
             help: "LDAP over TCP, with or without TLS.",
             properties: handler_properties![
-                property(
-                    "listen-address",
-                    "LdapHandler.listen",
-                    Syntax::Address,
-                    "Addresses on which the server listens.",
-                )
-                .default(&["127.0.0.1"])
-                .multi(),
-                property("listen-port", "LdapHandler.listen", PORT, "The port."),
+                listen_address("LdapHandler.listen"),
+                listen_port("LdapHandler.listen"),
                 property("use-ssl", "LdapHandler.use_ssl", Syntax::Boolean, "Connections begin with TLS (ldaps).",)
                     .default(&["false"]),
                 property(
@@ -82,29 +132,9 @@ pub(super) static CONNECTION_HANDLER: Class = Class {
                     "Clients may switch to TLS with StartTLS.",
                 )
                 .default(&["false"]),
-                property(
-                    "key-manager-provider",
-                    "LdapHandler.tls",
-                    Syntax::Reference("key-manager-provider"),
-                    "Certificate and key for TLS.",
-                )
-                .absent("TLS is not available."),
-                property(
-                    "ssl-protocol",
-                    "LdapHandler.tls",
-                    Syntax::Choice(&["TLSv1.2", "TLSv1.3"]),
-                    "TLS versions that are offered.",
-                )
-                .default(&["TLSv1.2", "TLSv1.3"])
-                .multi(),
-                property(
-                    "ssl-cipher-suite",
-                    "TlsConfig.cipher_suites",
-                    Syntax::Choice(&CIPHER_SUITES),
-                    "TLS cipher suites that are offered, those of TLS 1.3 and of TLS 1.2 together.",
-                )
-                .absent("All that the TLS library has.")
-                .multi(),
+                key_manager("LdapHandler.tls"),
+                ssl_protocol("LdapHandler.tls"),
+                SSL_CIPHER_SUITE,
                 property(
                     "ssl-client-auth-policy",
                     "ClientTrust.required",
@@ -121,25 +151,8 @@ pub(super) static CONNECTION_HANDLER: Class = Class {
                     "Whose certificates are good.",
                 )
                 .absent("Clients are not asked for certificates."),
-                property(
-                    "allowed-client",
-                    "LdapHandler.allowed_clients",
-                    Syntax::AddressMask,
-                    "Only these addresses may connect. With the PROXY protocol the client's address counts, not the \
-                     proxy's.",
-                )
-                .absent("All addresses may connect.")
-                .multi()
-                .live(Applier::Connections),
-                property(
-                    "denied-client",
-                    "LdapHandler.denied_clients",
-                    Syntax::AddressMask,
-                    "These addresses may not connect, even if allowed-client has them.",
-                )
-                .absent("No address is denied.")
-                .multi()
-                .live(Applier::Connections),
+                allowed_client("LdapHandler.allowed_clients"),
+                denied_client("LdapHandler.denied_clients"),
                 property(
                     "minimum-security-strength-factor",
                     "LdapHandler.minimum_strength_bits",
@@ -194,6 +207,33 @@ pub(super) static CONNECTION_HANDLER: Class = Class {
             properties: handler_properties![
                 property("listen-path", "LdapHandler.listen", Syntax::Path, "Where the socket is made.",)
                     .default(&["ldapi"]),
+            ],
+        },
+        Variant {
+            type_name: "http",
+            help: "HTTP for monitoring systems and load balancers: /metrics (Prometheus and OpenMetrics), /alive, \
+                   /healthy.",
+            properties: &[
+                property("enabled", "HttpHandler.enabled", Syntax::Boolean, "Whether the server listens here.")
+                    .default(&["true"]),
+                listen_address("HttpHandler.listen"),
+                listen_port("HttpHandler.listen"),
+                property("use-ssl", "HttpHandler.use_ssl", Syntax::Boolean, "Connections begin with TLS (https).")
+                    .default(&["false"]),
+                key_manager("HttpHandler.tls"),
+                ssl_protocol("HttpHandler.tls"),
+                SSL_CIPHER_SUITE,
+                allowed_client("HttpHandler.allowed_clients"),
+                denied_client("HttpHandler.denied_clients"),
+                property(
+                    "metrics-bearer-token-file",
+                    "HttpHandler.token_file",
+                    Syntax::Path,
+                    "A file whose first line is the bearer token that /metrics asks for. It is read for each \
+                     request, so a new token holds at once; while the file cannot be read or is empty, nobody gets \
+                     metrics.",
+                )
+                .absent("Every client that may connect gets metrics."),
             ],
         },
     ],

@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -76,7 +77,8 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
         // The one for administrators is no place for clients.
         let own = ListenAt::Path(config.instance.administration_socket());
         let places = server.addresses().iter().filter(|at| **at != own);
-        let places: Vec<String> = places.map(|at| url(config, at)).collect();
+        let http = server.http_addresses().into_iter().map(|(at, is_tls)| http_url(at, is_tls));
+        let places: Vec<String> = places.map(|at| url(config, at)).chain(http).collect();
         // The reader of this may be gone; the server serves all the same.
         let _ = writeln!(
             std::io::stdout(),
@@ -111,6 +113,10 @@ fn url(config: &Config, at: &ListenAt) -> String {
     let listens = |handler: &&config::LdapHandler| handler.listen.contains(&config::ListenAddress::Tcp(address));
     let is_tls = config.handlers.iter().find(listens).is_some_and(|handler| handler.use_ssl);
     format!("{}://{address}", if is_tls { "ldaps" } else { "ldap" })
+}
+
+fn http_url(at: SocketAddr, is_tls: bool) -> String {
+    format!("{}://{at}", if is_tls { "https" } else { "http" })
 }
 
 /// Starts this program again, away from the terminal, and waits until it is ready or has failed.

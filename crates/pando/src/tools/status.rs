@@ -3,12 +3,13 @@
 //! Works whatever the configuration says, and says what is wrong with it.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use config::{BackendConfig, Config, Instance, LdapHandler, ListenAddress};
+use config::{BackendConfig, Config, HttpHandler, Instance, LdapHandler, ListenAddress};
 use schema::Schema;
 
 use crate::authorize::authorize;
@@ -113,7 +114,12 @@ fn look(config: &Config) -> Status {
         faults: schema.as_ref().err().map(ToString::to_string),
         connections: if process.is_some() { connections(config) } else { 0 },
         root_users: config.root_users.iter().flat_map(|user| user.bind_dns.clone()).collect(),
-        handlers: config.handlers.iter().flat_map(|handler| listed(handler, process.is_some())).collect(),
+        handlers: config
+            .handlers
+            .iter()
+            .flat_map(|handler| listed(handler, process.is_some()))
+            .chain(config.http_handlers.iter().flat_map(|handler| listed_http(handler, process.is_some())))
+            .collect(),
         backends: config.backends.iter().map(backend).collect(),
     }
 }
@@ -129,11 +135,7 @@ fn listed(handler: &LdapHandler, running: bool) -> Vec<Handler> {
         _ if handler.allow_start_tls => "LDAP (StartTLS)",
         _ => "LDAP",
     };
-    let state = match (handler.enabled, running) {
-        (false, _) => "Disabled",
-        (true, true) => "Listening",
-        (true, false) => "Stopped",
-    };
+    let state = state(handler.enabled, running);
     let entry = |listen: &ListenAddress| Handler {
         name: handler.name.clone(),
         address: match listen {
@@ -144,6 +146,21 @@ fn listed(handler: &LdapHandler, running: bool) -> Vec<Handler> {
         state,
     };
     handler.listen.iter().map(entry).collect()
+}
+
+fn listed_http(handler: &HttpHandler, running: bool) -> impl Iterator<Item = Handler> {
+    let protocol = if handler.use_ssl { "HTTPS" } else { "HTTP" };
+    let state = state(handler.enabled, running);
+    let entry = move |at: &SocketAddr| Handler { name: handler.name.clone(), address: at.to_string(), protocol, state };
+    handler.listen.iter().map(entry)
+}
+
+fn state(is_enabled: bool, running: bool) -> &'static str {
+    match (is_enabled, running) {
+        (false, _) => "Disabled",
+        (true, true) => "Listening",
+        (true, false) => "Stopped",
+    }
 }
 
 /// Clients that are connected, as the system counts them.

@@ -297,6 +297,7 @@ impl TestServer {
         let mut access = AccessLogSettings::new(LogFileSettings::new(dir.path().join("access")));
         access.format = LogFormat::Combined;
         let mut settings = Settings {
+            http: crate::http_settings::HttpSettings::default(),
             listeners: vec![LdapListener::new(ListenAt::Tcp("127.0.0.1:0".parse().unwrap()))],
             connection_rules: Arc::default(),
             limits: Limits {

@@ -56,6 +56,7 @@ fn a_stopped_server_leaves_its_port_and_socket_to_the_next() {
     assert_eq!(next.client().search(1, "dc=x").code, 0);
     let taken = std::panic::catch_unwind(|| {
         let settings = Settings {
+            http: crate::http_settings::HttpSettings::default(),
             listeners: vec![LdapListener::new(ListenAt::Tcp(address))],
             connection_rules: Arc::default(),
             limits: Limits::default(),
