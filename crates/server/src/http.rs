@@ -92,7 +92,7 @@ impl Answers for HttpAnswers {
 
     fn may_read_metrics(&self, handler: &str, token: Option<&str>) -> bool {
         let Some((_, file)) = self.tokens.iter().find(|(known, _)| known == handler) else { return true };
-        let Ok(Some(wanted)) = secret_file::first_line(file) else { return false };
+        let Ok(Some(wanted)) = secret_file::first_line(file, secret_file::CONFIGURED) else { return false };
         let is_same = |token: &str| bool::from(token.as_bytes().ct_eq(wanted.as_bytes()));
         !wanted.is_empty() && token.is_some_and(is_same)
     }
