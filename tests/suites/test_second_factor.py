@@ -2,19 +2,27 @@
 PLAIN ask, a code is good once, also after the server was killed, and nobody reads the secret."""
 
 import concurrent.futures
+import os
 import re
 import subprocess
 import time
 
 import ldap
-import ldap.sasl
 import pytest
-from pando_server import BASE, until
+from pando_server import BASE, ROOT_DN, ROOT_PW, until
 
 ANN = f"uid=user.0,ou=People,{BASE}"
 BEN = f"uid=user.1,ou=People,{BASE}"
 PASSWORD = "Secret-7-word"
 TOKEN = "ds-pwp-one-time-password-token"
+FRESH_ANN = f"uid=ann,{BASE}"
+INVALID = 49
+OPERATION = "2.25.175513028506401587346170323351613111380.1.4"
+
+
+def add_ann(server):
+    person = {"objectClass": "inetOrgPerson", "cn": "x", "sn": "x", "userPassword": PASSWORD}
+    server.connect().add_s(FRESH_ANN, [(name, value.encode()) for name, value in person.items()])
 
 
 def code(secret, *more):
@@ -94,15 +102,102 @@ def test_a_button_is_counted_on(server):
     assert is_bound(server, BEN, PASSWORD)
 
 
+def plain(server, user, password):
+    """Whether SASL PLAIN lets in, by a client that knows nothing of codes."""
+    tls = {"LDAPTLS_REQCERT": "never"}
+    command = ["ldapwhoami", "-Q", "-H", server.tls_url, "-Y", "PLAIN", "-U", user, "-w", password]
+    done = subprocess.run(command, env={**os.environ, **tls}, capture_output=True, text=True)
+    assert done.returncode in (0, INVALID), done.stderr
+    return done.returncode == 0
+
+
+def test_plain_takes_password_and_code(server):
+    server.connect().passwd_s(BEN, None, PASSWORD)
+    secret = enrol(server, BEN)
+    otp(server, "confirm", BEN, totp(secret, -1))
+    assert not plain(server, "user.1", PASSWORD)
+    assert not plain(server, "user.1", f"guess{totp(secret)}")
+    sent = f"{PASSWORD}{totp(secret)}"
+    assert plain(server, "user.1", sent)
+    assert not plain(server, "user.1", sent)
+    assert not is_bound(server, BEN, sent), "it is used up for simple binds, too"
+    otp(server, "remove", BEN, "--all")
+
+
+def require(server, *changes):
+    policy = ("--policy-name", "Default Password Policy", "--no-prompt")
+    server.tool("dsconfig", "set-password-policy-prop", *policy, *changes)
+
+
+def test_a_policy_requires_a_second_factor(fresh):
+    add_ann(fresh.start())
+    assert is_bound(fresh, FRESH_ANN, PASSWORD)
+    require(fresh, "--set", "require-second-factor:true")
+    assert not is_bound(fresh, FRESH_ANN, PASSWORD) and not plain(fresh, "ann", PASSWORD)
+    until(lambda: fresh.access_log().count("the account has no token") == 2, say=fresh.access_log)
+    shown = fresh.tool("account", "show", FRESH_ANN).stdout
+    assert f"run pando account otp enrol {FRESH_ANN}\n" in shown
+    # Root users are not asked; an administrator enrols, and the first code that is shown puts the token in use.
+    assert is_bound(fresh, ROOT_DN, ROOT_PW)
+    secret = enrol(fresh, FRESH_ANN)
+    assert not is_bound(fresh, FRESH_ANN, PASSWORD)
+    assert plain(fresh, "ann", PASSWORD + totp(secret, -1))
+    assert otp(fresh, "show", FRESH_ANN).stdout == "phone (TOTP, 6 digits, in use)\n"
+    # How far a clock may be off.
+    assert not is_bound(fresh, FRESH_ANN, PASSWORD + totp(secret, 3))
+    require(fresh, "--set", "second-factor-window:3")
+    sent = PASSWORD + totp(secret, 3)
+    assert is_bound(fresh, FRESH_ANN, sent)
+    fresh.stop()
+    fresh.start()
+    assert not plain(fresh, "ann", sent), "a code is good once"
+    for wrong in ("second-factor-window:11", "second-factor-look-ahead:101", "require-second-factor:maybe"):
+        with pytest.raises(AssertionError, match="is not valid"):
+            require(fresh, "--set", wrong)
+    otp(fresh, "remove", FRESH_ANN, "--all")
+    assert not is_bound(fresh, FRESH_ANN, PASSWORD)
+    require(fresh, "--reset", "require-second-factor")
+    assert is_bound(fresh, FRESH_ANN, PASSWORD)
+
+
+def test_how_often_a_button_may_be_pressed_in_vain(fresh):
+    add_ann(fresh.start())
+    require(fresh, "--set", "second-factor-look-ahead:2")
+    secret = enrol(fresh, FRESH_ANN, "--kind", "hotp", "--counter", "100")
+    otp(fresh, "confirm", FRESH_ANN, hotp(secret, 100))
+    for counter, good in [(104, False), (103, True), (106, True)]:
+        assert is_bound(fresh, FRESH_ANN, f"{PASSWORD}{hotp(secret, counter)}") == good, counter
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--kind", "hotp", "--period", "30"), "--period is for --kind totp"),
+        (("--counter", "0"), "--counter is for --kind hotp"),
+        (("--digits", "9"), 'its codes have 6 to 8 digits, not "9"'),
+        (("--period", "301"), 'it shows a code for 10 to 300 seconds, not "301"'),
+    ],
+)
+def test_what_does_not_belong_to_a_token_is_refused(server, options, told):
+    refused = otp(server, "enrol", BEN, *options, check=False)
+    assert refused.returncode == 2 and told in refused.stderr and refused.stdout == ""
+    assert otp(server, "show", BEN).stdout == f"{BEN} has no token: its binds take the password alone.\n"
+
+
+def test_an_older_instance_is_told_what_its_instructions_lack(fresh):
+    fresh.start().stop()
+    assert "msgID=126" not in fresh.error_log()
+    text = fresh.config.read_text()
+    assert text.count(f" || {OPERATION}") == 1
+    fresh.config.write_text(text.replace(f" || {OPERATION}", ""))
+    fresh.start()
+    until(lambda: fresh.error_log().count("msgID=126") == 1, say=fresh.error_log)
+    assert f'add " || {OPERATION}" to its extop' in fresh.error_log()
+
+
 def test_a_code_is_used_up_although_the_server_was_killed(fresh):
-    fresh.start().connect().add_s(
-        f"uid=ann,{BASE}",
-        [
-            (name, value.encode())
-            for name, value in {"objectClass": "inetOrgPerson", "cn": "x", "sn": "x", "userPassword": PASSWORD}.items()
-        ],
-    )
-    dn = f"uid=ann,{BASE}"
+    add_ann(fresh.start())
+    dn = FRESH_ANN
     secret = enrol(fresh, dn)
     otp(fresh, "confirm", dn, totp(secret, -1))
     sent = f"{PASSWORD}{totp(secret)}"

@@ -4,6 +4,10 @@
 //! root users may do is in no profile: they have the privilege bypass-acl.
 
 use config::CommentedAci;
+use ldap::oids::extended::SECOND_FACTOR;
+
+/// How the instruction is named that allows extended operations.
+const EXTENSIONS_NAME: &str = "\"Extended operations for everybody\"";
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -178,6 +182,21 @@ const POSIX_CONTROLS: CommentedAci = CommentedAci {
            acl \"Controls of logins\"; allow (read) userdn=\"ldap:///anyone\";)",
 };
 
+/// What an instance lacks that was set up before users could manage their own one-time codes; none where an
+/// instruction allows that, or somebody wrote other instructions.
+#[must_use]
+pub fn lacks_second_factor<'t>(global_acis: impl Iterator<Item = &'t str> + Clone) -> Option<String> {
+    let allows = |text: &str| text.contains(SECOND_FACTOR) || text.contains("extop=\"*\"");
+    let is_setups = global_acis.clone().any(|text| text.contains(EXTENSIONS_NAME));
+    (is_setups && !global_acis.clone().any(allows)).then(|| {
+        format!(
+            "The access control instruction {EXTENSIONS_NAME} was written before there were one-time codes: if users \
+             shall manage their own, add \" || {SECOND_FACTOR}\" to its extop (global-aci of \
+             [access-control-handler] in pando.toml) and run pando reload; if not, give the instruction another name"
+        )
+    })
+}
+
 impl Profile {
     /// All of them with their names.
     pub const NAMES: [(Profile, &'static str); 4] = [
@@ -234,5 +253,18 @@ mod tests {
             }
         }
         assert_eq!(Profile::parse("open"), None);
+    }
+
+    #[test]
+    fn an_instance_that_was_set_up_before_one_time_codes_is_told_what_it_lacks() {
+        let before = EXTENSIONS.text.replace(&format!(" || {SECOND_FACTOR}"), "");
+        assert_ne!(before, EXTENSIONS.text);
+        assert!(lacks_second_factor([before.as_str()].into_iter()).is_some_and(|told| told.contains(SECOND_FACTOR)));
+        let renamed = before.replace("for everybody", "for nobody in particular");
+        for text in [EXTENSIONS.text, renamed.as_str(), ROOT_DSE.text] {
+            assert_eq!(lacks_second_factor([text].into_iter()), None, "{text}");
+        }
+        let granted = [before.as_str(), "(extop=\"2.25.175513028506401587346170323351613111380.1.4\")(version 3.0;)"];
+        assert_eq!(lacks_second_factor(granted.into_iter()), None, "another one allows it");
     }
 }

@@ -95,6 +95,8 @@ pub struct PasswordPolicy {
     pub notification_handlers: Vec<String>,
     /// Binds with the right password are remembered for a short time, so that a slow hash is not made again.
     pub remember_verified_binds: bool,
+    /// Who binds by password shows a one-time code.
+    pub require_second_factor: bool,
     /// How far one-time codes may be away from what is expected.
     pub second_factor_window: Window,
     /// Another directory checks the passwords; none: they are stored here.
@@ -203,6 +205,7 @@ impl Default for PasswordPolicy {
             generator: None,
             notification_handlers: Vec::new(),
             remember_verified_binds: true,
+            require_second_factor: false,
             second_factor_window: Window::default(),
             pass_through: None,
         }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use accounts::second_factor::Window;
 use accounts::{
     AttributeValueRule, BreachList, CharacterSet, CharacterSets, Dictionary, DictionaryRule, LastLogin, Moment,
     PasswordGenerator, PasswordPolicy, QualityRule, StateUpdateFailure, TimeFormat, ValidatorRule,
@@ -114,9 +115,19 @@ fn passed_on(get: &Get<'_>, name: &str) -> PasswordPolicy {
         dn: dn_of(name),
         allow_user_password_changes: false,
         remember_verified_binds: false,
+        require_second_factor: get.boolean("require-second-factor"),
+        second_factor_window: second_factor_window(get),
         pass_through: Some(Arc::new(pass_through::pass_through(get))),
         ..PasswordPolicy::default()
     }
+}
+
+fn second_factor_window(get: &Get<'_>) -> Window {
+    Window { steps: count(get, "second-factor-window"), presses: count(get, "second-factor-look-ahead") }
+}
+
+fn count(get: &Get<'_>, name: &str) -> u32 {
+    u32::try_from(get.number(name)).unwrap_or(u32::MAX)
 }
 
 /// The name of a policy's entry.
@@ -196,7 +207,7 @@ pub(crate) fn fault_of_default(objects: &[Object]) -> Option<(usize, String)> {
 fn policy(get: &Get<'_>, name: &str, faults: &mut Vec<Fault>) -> PasswordPolicy {
     // The declaration takes names of schemes only.
     let schemes = |name: &str| get.texts(name).iter().filter_map(|scheme| Scheme::from_name(scheme)).collect();
-    let count = |name: &str| u32::try_from(get.number(name)).unwrap_or(u32::MAX);
+    let count = |name: &str| count(get, name);
     let policy = PasswordPolicy {
         dn: dn_of(name),
         password_attribute: get.text("password-attribute"),
@@ -207,6 +218,8 @@ fn policy(get: &Get<'_>, name: &str, faults: &mut Vec<Fault>) -> PasswordPolicy 
             .filter_map(|scheme| StoredScheme::from_name(scheme))
             .collect(),
         remember_verified_binds: get.boolean("remember-verified-binds"),
+        require_second_factor: get.boolean("require-second-factor"),
+        second_factor_window: second_factor_window(get),
         allow_user_password_changes: get.boolean("allow-user-password-changes"),
         password_change_requires_current_password: get.boolean("password-change-requires-current-password"),
         skip_validation_for_administrators: get.boolean("skip-validation-for-administrators"),

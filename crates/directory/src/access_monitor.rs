@@ -1,6 +1,7 @@
 //! What access control says of itself: instructions that are not valid, and how often each was used.
 
 use access::AciProblem;
+use access::profiles::lacks_second_factor;
 use query::monitor_entry::MonitorEntry;
 use store::StoreError;
 
@@ -17,6 +18,12 @@ impl Directory {
     /// When something cannot be read.
     pub fn invalid_instructions(&self) -> Result<Vec<AciProblem>, StoreError> {
         self.access_control.problems(&self.facts(), &self.reading)
+    }
+
+    /// What an older `setup` did not let users do yet, for the administrator; none if nothing is lacking.
+    #[must_use]
+    pub fn lacking_instructions(&self) -> Option<String> {
+        lacks_second_factor(self.config().access_control.global_acis.iter().map(String::as_str))
     }
 
     /// `cn=Access Control,cn=monitor`.

@@ -10,8 +10,10 @@
 //!             remove [3] OCTET STRING } }
 //! response  SEQUENCE { uri [0] OCTET STRING OPTIONAL,
 //!                      tokens SEQUENCE OF SEQUENCE { name OCTET STRING, kind OCTET STRING, digits INTEGER,
-//!                                                    active BOOLEAN } OPTIONAL }
+//!                                                    active BOOLEAN } OPTIONAL,
+//!                      required BOOLEAN DEFAULT FALSE }
 //! ```
+//! The period of a button's token is 0, and so is the counter of one of the time.
 //! An empty `user` is the user of the connection; an empty name to remove is all tokens. Knows how it is written; what
 //! may be asked, and by whom, is decided elsewhere.
 
@@ -70,9 +72,9 @@ pub struct NewToken {
     pub algorithm: String,
     /// Digits of a code.
     pub digits: i64,
-    /// Of TOTP: seconds of a time step.
+    /// Of TOTP: seconds of a time step; else 0.
     pub period: i64,
-    /// Of HOTP: the first counter.
+    /// Of HOTP: the first counter; else 0.
     pub counter: i64,
     /// Its secret, where the server shall not make one.
     pub secret: Option<Zeroizing<Vec<u8>>>,
@@ -104,6 +106,8 @@ pub struct SecondFactorAnswer {
     pub uri: Option<Zeroizing<String>>,
     /// The tokens, where they were asked for.
     pub tokens: Vec<KnownToken>,
+    /// Whether the account's policy asks for a code, whether there is a token or not.
+    pub is_required: bool,
 }
 
 /// A request that was checked, and is still encoded.
@@ -221,8 +225,9 @@ impl SecondFactorAnswer {
                 tokens.push(KnownToken { name, kind, digits, is_active });
             }
         }
+        let is_required = !inner.is_empty() && inner.boolean()?;
         inner.finish_extensible(&[])?;
-        Ok(SecondFactorAnswer { uri, tokens })
+        Ok(SecondFactorAnswer { uri, tokens, is_required })
     }
 
     /// To a response value.
@@ -242,6 +247,9 @@ impl SecondFactorAnswer {
                 w.end(mark);
             }
             w.end(list);
+            if self.is_required {
+                w.boolean(BOOLEAN, true);
+            }
         })
     }
 }
@@ -268,8 +276,9 @@ mod tests {
     proptest! {
         #[test]
         fn values_round_trip(user: String, name: String, words: [String; 2], numbers: [i64; 3],
-                             secret: Option<Vec<u8>>, is_active: bool, kind in 0..4) {
+                             secret: Option<Vec<u8>>, flags: [bool; 2], kind in 0..4) {
             let [word, other] = words;
+            let [is_active, is_required] = flags;
             let [digits, period, counter] = numbers;
             let secret = secret.map(Zeroizing::new);
             let action = match kind {
@@ -284,7 +293,7 @@ mod tests {
             let bytes = request.encode();
             prop_assert_eq!(SecondFactorRequest::decode(Some(&bytes)).unwrap().read(), Ok(request));
             let tokens = vec![KnownToken { name, kind: word, digits, is_active }];
-            let answer = SecondFactorAnswer { uri: Some(Zeroizing::new(other)), tokens };
+            let answer = SecondFactorAnswer { uri: Some(Zeroizing::new(other)), tokens, is_required };
             prop_assert_eq!(SecondFactorAnswer::decode(Some(&answer.encode())), Ok(answer));
         }
 

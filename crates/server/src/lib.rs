@@ -32,6 +32,7 @@ pub mod metrics;
 mod missing_groups;
 mod monitor;
 mod notifications;
+mod older_instructions;
 mod operation;
 mod password_servers;
 mod protocol;

@@ -74,6 +74,8 @@ runtime::message_kinds! {
         cannot be written.";
     TOKEN_KEYS = 125, Core, Warning, "The replaced key set of OAUTHBEARER cannot be used and the keys before it stay \
         in use, or it can be used again.";
+    INSTRUCTIONS_OLDER = 126, Core, Notice, "A global access control instruction was written by an older setup and \
+        does not allow what today's does.";
     EXPIRY_WARNINGS = 119, Core, Notice, "Users whose password will expire soon were looked for; they are told now.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";

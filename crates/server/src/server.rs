@@ -38,7 +38,7 @@ use crate::remote::LdapMail;
 use crate::settings::{Settings, SettingsError};
 use crate::stalls::Stalls;
 use crate::watch::watch;
-use crate::{invalid_instructions, kerberos, messages, missing_groups};
+use crate::{invalid_instructions, kerberos, messages, missing_groups, older_instructions};
 
 /// How long running operations may take after a stop was asked for.
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
@@ -158,6 +158,7 @@ impl Server {
         report_replayed(&directory, logs.errors());
         missing_groups::warn(&directory, logs.errors());
         invalid_instructions::warn(&directory, logs.errors());
+        older_instructions::warn(&directory, logs.errors());
         let errors = logs.errors().clone();
         directory.set_notices(Box::new(move |kind, sentence| {
             let kind = match kind {

@@ -15,6 +15,8 @@ mod tests;
 
 pub use algorithm::{Algorithm, one_time_code};
 pub use seal::{SEALED_BYTES_MAX, SECRET_BYTES, SealError, SealKey};
-pub use token::{DIGITS_MAX, DIGITS_MIN, Kind, Token, TokenError, TokenKey, Window};
+pub use token::{
+    DIGITS_MAX, DIGITS_MIN, Kind, Token, TokenError, TokenKey, TokenPart, WINDOW_PRESSES_MAX, WINDOW_STEPS_MAX, Window,
+};
 pub use tokens::Tokens;
 pub use uri::{base32, secret_of_base32};

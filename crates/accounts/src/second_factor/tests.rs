@@ -133,17 +133,44 @@ fn what_is_no_token_is_told_why() {
     assert_eq!(error(&whole.replace(";next=0", ";next=0;next=0")), TokenError::Parts);
     assert_eq!(error(&whole.replace(";next=0", ";drift=0")), TokenError::Parts);
     for (part, good, bad) in [
-        ("id", "id=phone", "id="),
-        ("state", "state=active", "state=on"),
-        ("algorithm", "algorithm=SHA1", "algorithm=MD5"),
-        ("digits", "digits=6", "digits=9"),
-        ("period", "period=30", "period=0"),
-        ("next", "next=0", "next=-1"),
-        ("secret", "secret=AQID", "secret=A"),
+        (TokenPart::Name, "id=phone", "id="),
+        (TokenPart::State, "state=active", "state=on"),
+        (TokenPart::Algorithm, "algorithm=SHA1", "algorithm=MD5"),
+        (TokenPart::Digits, "digits=6", "digits=9"),
+        (TokenPart::Period, "period=30", "period=0"),
+        (TokenPart::Counter, "next=0", "next=-1"),
+        (TokenPart::Secret, "secret=AQID", "secret=A"),
     ] {
         let value = bad.split_once('=').unwrap().1.to_owned();
         assert_eq!(error(&whole.replace(good, bad)), TokenError::Value { part, value });
     }
+    let told = error(&whole.replace("digits=6", "digits=9")).to_string();
+    assert_eq!(told, "its codes have 6 to 8 digits, not \"9\"");
+    let told = error(&whole.replace("period=30", "period=301")).to_string();
+    assert_eq!(told, "it shows a code for 10 to 300 seconds, not \"301\"");
+}
+
+/// A policy may ask for codes although no token was confirmed: those count that were never used, until one is.
+#[test]
+fn where_a_code_is_required_tokens_count_that_were_never_used() {
+    let pending = Token { is_active: false, ..totp() };
+    let mut tokens = Tokens::default();
+    assert!(!tokens.are_asked_for() && tokens.are_missing());
+    tokens.put(&pending);
+    assert!(!tokens.are_asked_for() && tokens.digits().is_none());
+    tokens.require();
+    assert!(tokens.are_asked_for() && !tokens.are_missing());
+    assert_eq!((tokens.active().count(), tokens.digits()), (1, Some(6)));
+    let card = Token { id: "card".to_owned(), sealed: vec![7; 40], ..pending.clone() };
+    tokens.put(&card);
+    tokens.spend(pending.key(), 5);
+    assert_eq!(tokens.active().map(|token| token.id.as_str()).collect::<Vec<_>>(), [pending.id.as_str()]);
+    tokens.clear();
+    tokens.require();
+    assert!(tokens.are_asked_for() && tokens.are_missing() && tokens.digits().is_none());
+    // What cannot be read is there: nobody is told to make a token.
+    tokens.add_value(b"rubbish");
+    assert!(tokens.are_asked_for() && !tokens.are_missing());
 }
 
 proptest! {

@@ -68,6 +68,11 @@ impl TokenKey {
     pub const BYTES: usize = NONCE_LEN;
 }
 
+/// Most time steps of a window: each one more lets a guess be right more often.
+pub const WINDOW_STEPS_MAX: u32 = 10;
+/// Most presses of a button of a window.
+pub const WINDOW_PRESSES_MAX: u32 = 100;
+
 /// How far codes may be away from what is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -75,6 +80,14 @@ pub struct Window {
     pub steps: u32,
     /// Presses of the button that led to no login.
     pub presses: u32,
+}
+
+impl Window {
+    /// The most codes that a token of whatever kind is compared with.
+    #[must_use]
+    pub fn codes_max(self) -> u64 {
+        (2 * u64::from(self.steps)).max(u64::from(self.presses)).saturating_add(1)
+    }
 }
 
 /// Why a text is no token.
@@ -87,13 +100,50 @@ pub enum TokenError {
     #[error("a token has each of id, state, algorithm, digits, next and secret once, {{TOTP}} period too")]
     Parts,
     /// A part has no good value.
-    #[error("\"{value}\" is no {part} of a token")]
+    #[error("{part}, not \"{value}\"")]
     Value {
         /// Which part.
-        part: &'static str,
+        part: TokenPart,
         /// Its value.
         value: String,
     },
+}
+
+/// A part of a token, with what is valid for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenPart {
+    /// What its user calls it.
+    #[error(
+        "its name has 1 to {ID_BYTES_MAX} bytes: letters, digits, hyphens, dots, underscores, and spaces between these"
+    )]
+    Name,
+    /// What counts its codes.
+    #[error("its kind is TOTP or HOTP")]
+    Kind,
+    /// Whether it is in use.
+    #[error("its state is active or pending")]
+    State,
+    /// Its hash.
+    #[error("its algorithm is SHA1, SHA256 or SHA512")]
+    Algorithm,
+    /// How many digits a code has.
+    #[error("its codes have {DIGITS_MIN} to {DIGITS_MAX} digits")]
+    Digits,
+    /// For how long a code is shown.
+    #[error("it shows a code for {} to {} seconds", PERIODS.start(), PERIODS.end())]
+    Period,
+    /// The same, where no time counts.
+    #[error("the button's codes have no time: its period is 0")]
+    NoPeriod,
+    /// The first counter whose code is good.
+    #[error("its counter is a number that is not below 0")]
+    Counter,
+    /// The same, where the time counts.
+    #[error("the time counts its codes: its counter is 0")]
+    NoCounter,
+    /// The sealed secret.
+    #[error("its secret is sealed and written in base64")]
+    Secret,
 }
 
 impl Default for Window {
@@ -200,21 +250,21 @@ struct Parts {
 impl Parts {
     fn put(&mut self, name: &str, value: &str) -> Result<(), TokenError> {
         match name {
-            "id" => once(&mut self.id, "id", value, |it| Token::is_id(it).then(|| it.to_owned())),
-            "state" => once(&mut self.is_active, "state", value, |it| match it {
+            "id" => once(&mut self.id, TokenPart::Name, value, |it| Token::is_id(it).then(|| it.to_owned())),
+            "state" => once(&mut self.is_active, TokenPart::State, value, |it| match it {
                 "active" => Some(true),
                 "pending" => Some(false),
                 _ => None,
             }),
-            "algorithm" => once(&mut self.algorithm, "algorithm", value, Algorithm::from_name),
-            "digits" => {
-                once(&mut self.digits, "digits", value, |it| it.parse().ok().filter(|it| Token::are_digits(*it)))
-            }
-            "period" => {
-                once(&mut self.period, "period", value, |it| it.parse().ok().filter(|it| Token::is_period(*it)))
-            }
-            "next" => once(&mut self.next, "next", value, |it| it.parse().ok()),
-            "secret" => once(&mut self.sealed, "secret", value, |it| {
+            "algorithm" => once(&mut self.algorithm, TokenPart::Algorithm, value, Algorithm::from_name),
+            "digits" => once(&mut self.digits, TokenPart::Digits, value, |it| {
+                it.parse().ok().filter(|it| Token::are_digits(*it))
+            }),
+            "period" => once(&mut self.period, TokenPart::Period, value, |it| {
+                it.parse().ok().filter(|it| Token::is_period(*it))
+            }),
+            "next" => once(&mut self.next, TokenPart::Counter, value, |it| it.parse().ok()),
+            "secret" => once(&mut self.sealed, TokenPart::Secret, value, |it| {
                 let sealed = BASE64.decode(it.as_bytes()).ok()?;
                 (!sealed.is_empty() && sealed.len() <= SEALED_BYTES_MAX).then_some(sealed)
             }),
@@ -225,7 +275,7 @@ impl Parts {
 
 fn once<T>(
     place: &mut Option<T>,
-    part: &'static str,
+    part: TokenPart,
     value: &str,
     read: impl FnOnce(&str) -> Option<T>,
 ) -> Result<(), TokenError> {

@@ -8,6 +8,8 @@ pub struct Tokens {
     all: Vec<Token>,
     /// Values that are no tokens: the account has a second factor, and nobody can show it.
     damaged: Vec<Vec<u8>>,
+    /// Binds take a code, whether there is a token or not.
+    is_required: bool,
 }
 
 impl Tokens {
@@ -46,15 +48,28 @@ impl Tokens {
         self.all.iter().find(|token| token.id == id)
     }
 
+    /// From now on a bind takes a code. While no token is in use, those count that were never used: whoever shows the
+    /// first code puts one in use by that.
+    pub fn require(&mut self) {
+        self.is_required = true;
+    }
+
     /// Those that a bind may show a code of.
     pub fn active(&self) -> impl Iterator<Item = &Token> {
-        self.all.iter().filter(|token| token.is_active)
+        let all_count = self.is_required && !self.all.iter().any(|token| token.is_active);
+        self.all.iter().filter(move |token| token.is_active || all_count)
+    }
+
+    /// Whether no code can be right, because there is no token.
+    #[must_use]
+    pub fn are_missing(&self) -> bool {
+        self.damaged.is_empty() && self.active().next().is_none()
     }
 
     /// Whether a bind takes a code.
     #[must_use]
     pub fn are_asked_for(&self) -> bool {
-        !self.damaged.is_empty() || self.active().next().is_some()
+        self.is_required || !self.are_missing()
     }
 
     /// How many digits a code has: those of all tokens of an account have as many. None: no code is asked for, or none

@@ -13,6 +13,7 @@ mod pass_through;
 mod password_policy;
 mod plugin;
 mod sasl;
+mod second_factor;
 mod server;
 mod shared;
 mod storage_scheme;

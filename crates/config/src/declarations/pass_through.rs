@@ -1,6 +1,7 @@
 //! `[password-policy.NAME]` of type `ldap-pass-through`: another directory checks the passwords.
 
 use super::connection::CIPHER_SUITES;
+use super::second_factor::{REQUIRE_SECOND_FACTOR, SECOND_FACTOR_LOOK_AHEAD, SECOND_FACTOR_WINDOW};
 use super::shared::PASSWORD_SCHEMES;
 use crate::declare::{Applier, Property, Variant, property};
 use crate::syntax::Syntax;
@@ -136,6 +137,9 @@ pub(super) const LDAP_PASS_THROUGH: Variant = Variant {
             "A file whose first line is the password.",
         )
         .absent("Another property has it."),
+        REQUIRE_SECOND_FACTOR,
+        SECOND_FACTOR_WINDOW,
+        SECOND_FACTOR_LOOK_AHEAD,
         policy(
             "use-password-caching",
             "PassThrough.cached",

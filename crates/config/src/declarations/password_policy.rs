@@ -2,6 +2,7 @@
 //! accounts that have them.
 
 use super::pass_through::LDAP_PASS_THROUGH;
+use super::second_factor::{REQUIRE_SECOND_FACTOR, SECOND_FACTOR_LOOK_AHEAD, SECOND_FACTOR_WINDOW};
 use super::shared::{COUNT, PASSWORD_SCHEMES, POSITIVE, STORED_SCHEMES};
 use crate::declare::{Applier, Class, Property, Variant, property};
 use crate::syntax::Syntax;
@@ -55,6 +56,9 @@ pub(super) static PASSWORD_POLICY: Class = Class {
              form that cannot be read; whatever the policy says is still applied to each bind.",
                 )
                 .default(&["true"]),
+                REQUIRE_SECOND_FACTOR,
+                SECOND_FACTOR_WINDOW,
+                SECOND_FACTOR_LOOK_AHEAD,
                 live(
                     "account-status-notification-handler",
                     "PasswordPolicy.notification_handlers",

@@ -254,7 +254,7 @@ impl BindContext<'_> {
             // A text that other servers' clients know.
             BindFailure::Inactivated => LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, LOCKED_MESSAGE),
             // Which of the two is wrong is for the log.
-            BindFailure::WrongCode if is_verbose => {
+            BindFailure::WrongCode | BindFailure::NoSecondFactor if is_verbose => {
                 LdapResult::new(ResultCode::INVALID_CREDENTIALS, BindFailure::WrongPassword.to_string())
             }
             _ if is_verbose => LdapResult::new(ResultCode::INVALID_CREDENTIALS, failure.to_string()),

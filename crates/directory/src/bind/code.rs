@@ -45,6 +45,10 @@ impl BindContext<'_> {
             self.second_factors.pretend(attempt.claimed.policy.second_factor_window);
             return Err(BindFailure::WrongPassword);
         }
+        if tokens.are_missing() {
+            self.second_factors.pretend(attempt.claimed.policy.second_factor_window);
+            return Err(if is_right { BindFailure::NoSecondFactor } else { BindFailure::WrongPassword });
+        }
         // The tokens may have changed while the password was compared; other mechanisms show no code.
         let code = match shown.as_deref() {
             Some(ShownCode::Sent { code, digits }) if tokens.are_asked_for() && tokens.digits() == *digits => {

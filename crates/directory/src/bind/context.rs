@@ -156,6 +156,9 @@ impl BindContext<'_> {
         let mut state = account.state;
         state.is_disabled |= inactive.is_some();
         let (policy, now) = (account.policy, self.clock.now());
+        if policy.require_second_factor {
+            state.tokens.require();
+        }
         let passwords = match &policy.pass_through {
             // What may be stored here does not count; nobody knows the password of this.
             Some(_) => vec![self.decoys.made((policy.new_scheme(), &self.parameters.load()))],

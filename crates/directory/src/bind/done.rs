@@ -35,6 +35,12 @@ pub enum BindFailure {
     /// The password is right; the one-time code after it is not, or was used before, or is missing.
     #[error("The password is right, the one-time code is wrong, missing, or was used before")]
     WrongCode,
+    /// The password is right, the policy asks for a code, and the account has nothing that shows one.
+    #[error(
+        "The password is right, but the policy requires a second factor and the account has no token: make one with \
+         pando account otp enrol"
+    )]
+    NoSecondFactor,
     /// The guesses in flight may use up those that the policy allows.
     #[error("Too many guesses of this account's password are in flight")]
     TooManyGuesses,
@@ -58,7 +64,7 @@ pub enum BindFailure {
 impl BindFailure {
     /// Whether somebody guessed wrong.
     pub(super) fn is_wrong_guess(self) -> bool {
-        matches!(self, BindFailure::WrongPassword | BindFailure::WrongCode)
+        matches!(self, BindFailure::WrongPassword | BindFailure::WrongCode | BindFailure::NoSecondFactor)
     }
 
     /// Whether the client did not prove to be anybody, whatever the reason.

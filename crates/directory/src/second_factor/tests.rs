@@ -306,6 +306,84 @@ fn tokens_that_are_not_in_use_yet_have_as_many_digits_too() {
     assert_eq!(manage(&bed, ANN, new_token("phone", 6)).0, ResultCode::CONSTRAINT_VIOLATION);
 }
 
+/// What does not belong to a kind of token is refused, in plain words; all tokens of an account have as many digits,
+/// those too that were never used.
+#[test]
+fn a_token_that_is_not_valid_is_refused_in_plain_words() {
+    let bed = Bed::new();
+    let FactorAction::Enrol(good) = new_token("phone", 6) else { panic!("no new token") };
+    let button = NewToken { kind: "hotp".to_owned(), period: 0, counter: 3, ..good.clone() };
+    let refused = |new: NewToken| {
+        let value = SecondFactor { user: ANN.to_owned(), action: FactorAction::Enrol(new) }.encode();
+        let mut bytes = Vec::new();
+        ldap::client::extended(&mut bytes, 1, ldap::oids::extended::SECOND_FACTOR, Some(&value), &[]);
+        let result = bed.send(&bytes).0.result;
+        assert_eq!(result.code, ResultCode::CONSTRAINT_VIOLATION);
+        result.message.to_string()
+    };
+    for (new, told) in [
+        (NewToken { digits: 9, ..good.clone() }, "its codes have 6 to 8 digits, not \"9\""),
+        (NewToken { period: 5, ..good.clone() }, "it shows a code for 10 to 300 seconds, not \"5\""),
+        (NewToken { counter: 1, ..good.clone() }, "the time counts its codes: its counter is 0, not \"1\""),
+        (NewToken { period: 30, ..button.clone() }, "the button's codes have no time: its period is 0, not \"30\""),
+        (NewToken { counter: -1, ..button.clone() }, "its counter is a number that is not below 0, not \"-1\""),
+        (NewToken { kind: "sms".to_owned(), ..good.clone() }, "its kind is TOTP or HOTP, not \"sms\""),
+    ] {
+        assert_eq!(refused(new), format!("The token is not valid: {told}"));
+    }
+    let enrolled = |new: NewToken| manage(&bed, ANN, FactorAction::Enrol(new)).0;
+    assert_eq!(enrolled(button.clone()), ResultCode::SUCCESS);
+    assert_eq!(
+        enrolled(NewToken { digits: 8, ..button.clone() }),
+        ResultCode::SUCCESS,
+        "it takes the place of that one"
+    );
+    assert!(refused(NewToken { name: "card".to_owned(), ..good }).contains("8 digits"));
+}
+
+/// Whoever the policy asks for a code does not bind without one, and what it says is obeyed from then on.
+#[test]
+fn a_policy_may_require_a_second_factor() {
+    let three = PasswordPolicy { lockout_failure_count: 3, require_second_factor: true, ..PasswordPolicy::default() };
+    let bed = Bed::with(&["dc=example,dc=com"], |config| config.default_policy = three.into());
+    wait_for_a_fresh_step(&bed);
+    let none = (ResultCode::INVALID_CREDENTIALS, Some(BindFailure::NoSecondFactor));
+    assert_eq!(outcome(&bed, ANN, "opensesame"), none);
+    assert_eq!(outcome(&bed, ANN, "guess"), WRONG_PASSWORD);
+    assert_eq!(bed.values(ANN, "pwdFailureTime").len(), 2, "both count");
+    let (listed, answer) = manage(&bed, ANN, FactorAction::List);
+    assert!(listed == ResultCode::SUCCESS && answer.is_required && answer.tokens.is_empty());
+    // A token that was never used counts: its first code puts it in use.
+    assert_eq!(manage(&bed, ANN, new_token("phone", 6)).0, ResultCode::SUCCESS);
+    assert_eq!(outcome(&bed, ANN, &format!("opensesame{}", code(&bed, 0))), GOOD);
+    assert_eq!(bed.values(ANN, "pwdFailureTime").len(), 0);
+    assert!(manage(&bed, ANN, FactorAction::List).1.tokens[0].is_active);
+    assert_eq!(outcome(&bed, ANN, &format!("opensesame{}", code(&bed, 0))), WRONG_CODE);
+    assert_eq!(outcome(&bed, ANN, "opensesame"), WRONG_PASSWORD);
+    // Root users have no tokens.
+    assert_eq!(outcome(&bed, "cn=Directory Manager", "password"), GOOD);
+    for _ in 0..3 {
+        assert_eq!(outcome(&bed, BEN, "benben"), none);
+    }
+    assert_eq!(bed.values(BEN, "pwdAccountLockedTime").len(), 1, "as by guesses");
+}
+
+/// An old password is no way around a code that is required; whoever is bound has shown one.
+#[test]
+fn a_password_is_not_changed_without_the_code_that_is_required() {
+    let required = PasswordPolicy { require_second_factor: true, ..PasswordPolicy::default() };
+    let mut bed = Bed::with(&["dc=example,dc=com"], |config| config.default_policy = required.into());
+    wait_for_a_fresh_step(&bed);
+    let root = std::mem::replace(&mut bed.session, Session::anonymous(8));
+    let change = |bed: &Bed, old: &str| bed.password_modify(Some(ANN), Some(old), Some("another one")).0.result.code;
+    assert_eq!(change(&bed, "opensesame"), ResultCode::INVALID_CREDENTIALS);
+    let user = std::mem::replace(&mut bed.session, root);
+    assert_eq!(manage(&bed, ANN, new_token("phone", 6)).0, ResultCode::SUCCESS);
+    bed.session = user;
+    assert_eq!(change(&bed, "opensesame"), ResultCode::INVALID_CREDENTIALS);
+    assert_eq!(change(&bed, &format!("opensesame{}", code(&bed, 0))), ResultCode::SUCCESS);
+}
+
 /// A user manages the own tokens for five minutes after the password was shown, and nobody else's.
 #[test]
 fn users_manage_their_own_after_the_password() {

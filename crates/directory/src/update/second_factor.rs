@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use access::{Authentication, Identity, Privilege};
 use accounts::StateChange;
-use accounts::second_factor::{Algorithm, Kind as TokenKind, SECRET_BYTES, Token, TokenError, Tokens};
+use accounts::second_factor::{Algorithm, Kind as TokenKind, SECRET_BYTES, Token, TokenError, TokenPart, Tokens};
 use change::proposal::Kind;
 use ldap::dn::{Dn, Rdn};
 use ldap::second_factor::{FactorAction, KnownToken, NewToken, SecondFactor, SecondFactorAnswer};
@@ -81,6 +81,7 @@ impl UpdateContext<'_> {
         let change = match &wanted.action {
             FactorAction::List => {
                 answer.tokens = tokens.all().iter().map(known).collect();
+                answer.is_required = account.case.policy.require_second_factor;
                 return Ok(Outcome { answer, write: None });
             }
             FactorAction::Enrol(new) => {
@@ -149,23 +150,31 @@ impl UpdateContext<'_> {
 
     /// A token as it is wanted, with its secret.
     fn new_token(&self, account: &Managed, new: &NewToken) -> Result<(Token, Zeroizing<Vec<u8>>), LdapResult> {
-        let bad = |part, value: &dyn std::fmt::Display| -> LdapResult {
+        let bad = |part: TokenPart, value: &dyn std::fmt::Display| -> LdapResult {
             Refusal::BadToken { problem: TokenError::Value { part, value: value.to_string() }.to_string() }.into()
         };
         let tokens = &account.case.state.tokens;
         if !Token::is_id(&new.name) {
-            return Err(bad("id", &new.name));
+            return Err(bad(TokenPart::Name, &new.name));
         }
         let digits = u8::try_from(new.digits).ok().filter(|digits| Token::are_digits(*digits));
-        let digits = digits.ok_or_else(|| bad("digits", &new.digits))?;
-        let algorithm = Algorithm::from_name(&new.algorithm).ok_or_else(|| bad("algorithm", &new.algorithm))?;
+        let digits = digits.ok_or_else(|| bad(TokenPart::Digits, &new.digits))?;
+        let algorithm =
+            Algorithm::from_name(&new.algorithm).ok_or_else(|| bad(TokenPart::Algorithm, &new.algorithm))?;
         let (kind, next) = if new.kind.eq_ignore_ascii_case("TOTP") {
             let period = u32::try_from(new.period).ok().filter(|period| Token::is_period(*period));
-            (TokenKind::Totp { period_seconds: period.ok_or_else(|| bad("period", &new.period))? }, 0)
+            let period_seconds = period.ok_or_else(|| bad(TokenPart::Period, &new.period))?;
+            if new.counter != 0 {
+                return Err(bad(TokenPart::NoCounter, &new.counter));
+            }
+            (TokenKind::Totp { period_seconds }, 0)
         } else if new.kind.eq_ignore_ascii_case("HOTP") {
-            (TokenKind::Hotp, u64::try_from(new.counter).map_err(|_| bad("next", &new.counter))?)
+            if new.period != 0 {
+                return Err(bad(TokenPart::NoPeriod, &new.period));
+            }
+            (TokenKind::Hotp, u64::try_from(new.counter).map_err(|_| bad(TokenPart::Counter, &new.counter))?)
         } else {
-            return Err(bad("kind", &new.kind));
+            return Err(bad(TokenPart::Kind, &new.kind));
         };
         // Tokens that are not in use yet count, too: each may be put in use.
         let others = tokens.all().iter().find(|token| token.id != new.name).map(|token| token.digits);

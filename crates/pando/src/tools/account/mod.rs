@@ -80,10 +80,10 @@ fn show_one(directory: &Path, about: &AboutOne) -> Outcome {
             state.add(sources);
         }
     }
-    let tokens = otp::tokens_of(&mut client, &about.dn)?;
+    let second_factor = otp::lines_about(&mut client, &about.dn)?;
     let account = show::describe(&about.dn, &state, &jiff::Zoned::now());
     account.lines.iter().for_each(|line| outln!("{line}"));
-    tokens.iter().for_each(|token| outln!("{}", show::fact("Second factor", &otp::described(token))));
+    second_factor.iter().for_each(|line| outln!("{}", show::fact("Second factor", line)));
     Ok(if account.is_usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

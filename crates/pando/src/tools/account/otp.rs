@@ -16,6 +16,9 @@ use crate::password_file::first_line;
 
 use super::about_one::AboutOne;
 
+/// For how long authenticators show a code.
+const PERIOD_SECONDS: i64 = 30;
+
 #[derive(Debug, Args)]
 pub struct Options {
     #[command(subcommand)]
@@ -50,12 +53,12 @@ struct Enrol {
     /// Digits of a code, 6 to 8
     #[arg(long, default_value_t = 6)]
     digits: i64,
-    /// Seconds for which a code of the time is shown, 10 to 300
-    #[arg(long, default_value_t = 30)]
-    period: i64,
-    /// Counter of the button's first code
-    #[arg(long, default_value_t = 0)]
-    counter: i64,
+    /// Seconds for which a code of the time (--kind totp) is shown, 10 to 300; 30 if this is not given
+    #[arg(long)]
+    period: Option<i64>,
+    /// Counter of the first code of a button (--kind hotp); 0 if this is not given
+    #[arg(long)]
+    counter: Option<i64>,
     /// File whose first line is the secret in base32, of a token that has one; otherwise the server makes it
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
@@ -110,11 +113,13 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
             }
         }
         Command::Show(about) => {
-            let tokens = tokens_of(&mut about.connect(directory)?, &about.dn)?;
-            if tokens.is_empty() {
-                outln!("{} has no token: its binds take the password alone.", about.dn);
+            let answer = list(&mut about.connect(directory)?, &about.dn)?;
+            match lines(&answer, &about.dn) {
+                lines if lines.is_empty() => {
+                    outln!("{} has no token: its binds take the password alone.", about.dn);
+                }
+                lines => lines.iter().for_each(|line| outln!("{line}")),
             }
-            tokens.iter().for_each(|token| outln!("{}", described(token)));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -130,17 +135,23 @@ fn run_enrol(directory: &Path, enrol: &Enrol) -> Result<(), Failure> {
         }
         None => None,
     };
-    let kind = match enrol.kind {
-        Kind::Totp => "TOTP",
-        Kind::Hotp => "HOTP",
+    let (kind, period, counter) = match enrol.kind {
+        Kind::Totp if enrol.counter.is_some() => {
+            return Err(Failure::new("--counter is for --kind hotp: the time counts the codes of --kind totp"));
+        }
+        Kind::Hotp if enrol.period.is_some() => {
+            return Err(Failure::new("--period is for --kind totp: the codes of a button (--kind hotp) have no time"));
+        }
+        Kind::Totp => ("TOTP", enrol.period.unwrap_or(PERIOD_SECONDS), 0),
+        Kind::Hotp => ("HOTP", 0, enrol.counter.unwrap_or_default()),
     };
     let new = NewToken {
         name: enrol.name.clone(),
         kind: kind.to_owned(),
         algorithm: enrol.algorithm.clone(),
         digits: enrol.digits,
-        period: enrol.period,
-        counter: enrol.counter,
+        period,
+        counter,
         secret,
     };
     let about = &enrol.about;
@@ -166,13 +177,25 @@ fn secret_in(uri: &str) -> &str {
     after.split('&').next().unwrap_or_default()
 }
 
-/// The tokens of an account.
-pub fn tokens_of(client: &mut Client, dn: &str) -> Result<Vec<KnownToken>, Failure> {
-    Ok(ask(client, dn, FactorAction::List)?.tokens)
+/// What is said of an account's tokens, a line for each; none where binds take the password alone.
+pub fn lines_about(client: &mut Client, dn: &str) -> Result<Vec<String>, Failure> {
+    Ok(lines(&list(client, dn)?, dn))
+}
+
+fn list(client: &mut Client, dn: &str) -> Result<SecondFactorAnswer, Failure> {
+    ask(client, dn, FactorAction::List)
+}
+
+fn lines(answer: &SecondFactorAnswer, dn: &str) -> Vec<String> {
+    if answer.is_required && answer.tokens.is_empty() {
+        let command = format!("pando account otp enrol {}", super::show::quoted(dn));
+        return vec![format!("required by the policy, and there is no token: no password is enough; run {command}")];
+    }
+    answer.tokens.iter().map(described).collect()
 }
 
 /// A token in words.
-pub fn described(token: &KnownToken) -> String {
+fn described(token: &KnownToken) -> String {
     let state = if token.is_active { "in use" } else { "not confirmed" };
     format!("{} ({}, {} digits, {state})", token.name, token.kind, token.digits)
 }
