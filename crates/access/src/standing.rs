@@ -51,6 +51,8 @@ struct AccountStanding {
     uuid: Option<[u8; 16]>,
     /// When somebody else set the account's password last, as of the bind.
     password_reset: Option<Moment>,
+    /// When an administrator disabled the account last, as of the bind.
+    last_disabled: Option<Moment>,
     /// The entry's counter when it was looked at.
     counter: Cell<u32>,
     /// What the session is limited for until the password was changed.
@@ -120,6 +122,7 @@ impl Standing {
             place,
             uuid: account.uuid,
             password_reset: account.state.password_reset,
+            last_disabled: account.state.last_disabled,
             counter: Cell::new(counter()),
             limit: Cell::default(),
             changed_here: None,
@@ -211,7 +214,10 @@ impl AccountStanding {
         let policy = finder.of_entry(self.place, &record, &snapshot)?;
         let entry = EntryView { id: self.place.id, record, dn: DnParts::default(), source: &view };
         let state = account_state::read(finder.facts, &entry, &policy)?;
-        if state.is_disabled || inactive(finder.context, finder.facts, self.place, &snapshot)?.is_some() {
+        // It may have been enabled again since.
+        let was_disabled = state.last_disabled != self.last_disabled;
+        if state.is_disabled || was_disabled || inactive(finder.context, finder.facts, self.place, &snapshot)?.is_some()
+        {
             return Ok(Some(Revoked::Disabled));
         }
         if state.lock == Some(Lock::UntilUnlocked) {

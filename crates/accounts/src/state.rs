@@ -14,6 +14,8 @@ pub struct AccountState {
     pub password_reset: Option<Moment>,
     /// `ds-pwp-account-disabled`, `nsAccountLock`: out of use by an administrator.
     pub is_disabled: bool,
+    /// `ds-pwp-account-disabled-time`: when an administrator disabled it last, be it enabled since or not.
+    pub last_disabled: Option<Moment>,
     /// `pwdStartTime`: not in use before.
     pub start: Option<Moment>,
     /// `ds-pwp-account-expiration-time`, `pwdEndTime`, the earlier of the two: not in use from then on.

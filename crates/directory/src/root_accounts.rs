@@ -404,6 +404,7 @@ mod tests {
             password_changed: time(2),
             password_reset: None,
             is_disabled: true,
+            last_disabled: None,
             start: time(3),
             end: time(4),
             lock: Some(Lock::UntilUnlocked),

@@ -56,6 +56,7 @@ fn take(
         AccountAttribute::PasswordChanged => time(entry, stored, &mut state.password_changed),
         AccountAttribute::PasswordReset => time(entry, stored, &mut state.password_reset),
         AccountAttribute::Disabled => each(entry, stored, |value| state.is_disabled |= is_true(value)),
+        AccountAttribute::LastDisabled => time(entry, stored, &mut state.last_disabled),
         AccountAttribute::Start => time(entry, stored, &mut state.start),
         AccountAttribute::End => each(entry, stored, |value| {
             let end = moment(value);

@@ -19,6 +19,8 @@ pub enum AccountAttribute {
     PasswordReset,
     /// `ds-pwp-account-disabled`, `nsAccountLock`
     Disabled,
+    /// `ds-pwp-account-disabled-time`
+    LastDisabled,
     /// `pwdStartTime`
     Start,
     /// `ds-pwp-account-expiration-time`, `pwdEndTime`
@@ -50,6 +52,7 @@ impl AccountAttribute {
             Self::PasswordChanged
             | Self::PasswordReset
             | Self::Disabled
+            | Self::LastDisabled
             | Self::Start
             | Self::End
             | Self::MustChange
@@ -58,11 +61,12 @@ impl AccountAttribute {
     }
 }
 
-const NAMES: [(&[u8], AccountAttribute); 15] = [
+const NAMES: [(&[u8], AccountAttribute); 16] = [
     (b"pwdChangedTime", AccountAttribute::PasswordChanged),
     (b"ds-pwp-reset-time", AccountAttribute::PasswordReset),
     (b"ds-pwp-account-disabled", AccountAttribute::Disabled),
     (b"nsAccountLock", AccountAttribute::Disabled),
+    (b"ds-pwp-account-disabled-time", AccountAttribute::LastDisabled),
     (b"pwdStartTime", AccountAttribute::Start),
     (b"ds-pwp-account-expiration-time", AccountAttribute::End),
     (b"pwdEndTime", AccountAttribute::End),

@@ -5,6 +5,8 @@
 //! Nobody asked for these changes, so they leave no trace of their own in the entry (`modifyTimestamp`, `entryCSN`), no
 //! plugin judges them, and no right is needed. An entry that is gone, or another one, is left alone.
 
+use std::time::Duration;
+
 use accounts::second_factor::Tokens;
 use accounts::{AccountState, Lock, Moment, StateChange, apply_change};
 use store::record::Timestamp;
@@ -61,6 +63,20 @@ fn change_account(work: &mut Work<'_, '_>, account: &AccountChanges) -> Result<(
     let note = Note { dn: &dn, cause: Cause::AccountState, ..Note::requested(ChangeKind::Modify, account.entry_uuid) };
     let place = TreePosition { parent: record.parent(), rdn: record.rdn() };
     Ok(write::store(work, &note, &mut draft, place, Vec::new())?)
+}
+
+/// Notes when something happened to the account of an entry that was there: each such time is another one, by which
+/// sessions see that it happened.
+pub(super) fn note_time(view: &View<'_>, draft: &mut Draft<'_>, name: &str, at: Moment) -> Result<(), ApplyError> {
+    if draft.record.is_none() {
+        return Ok(());
+    }
+    let last = stored(view, draft, name)?.first().and_then(|value| moment(value));
+    let at = match last {
+        Some(last) if last >= at && last < at.after(Duration::from_secs(1)) => last.after(Duration::from_millis(1)),
+        _ => at,
+    };
+    set(draft, name, std::iter::once(text(at)))
 }
 
 /// Makes the changes on a draft; touches what differs in the end.

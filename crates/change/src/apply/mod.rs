@@ -31,6 +31,7 @@ mod change_notes;
 mod class_cache;
 mod definitions_cache;
 mod delete;
+mod disabling;
 mod draft;
 mod error;
 mod governed;

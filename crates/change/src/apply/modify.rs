@@ -8,6 +8,7 @@ use schema::syntax::oid;
 use store::View;
 
 use super::change_notes::Note;
+use super::disabling;
 use super::draft::{Described, Draft, Now, Start};
 use super::error::ApplyError;
 use super::judge;
@@ -43,6 +44,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     judge::judge_instructions(work, &draft, request.object)?;
     plugins::dynamic::keep_class(work, &draft, &target)?;
     password::follow(work, &facts, &mut draft)?;
+    disabling::follow(work, &facts, &mut draft)?;
     let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let place = TreePosition { parent: record.parent(), rdn: record.rdn() };
     let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());

@@ -3,12 +3,10 @@
 //!
 //! An attribute that the request itself writes is left as the request says.
 
-use std::time::Duration;
-
 use accounts::{HistoryValue, Moment, history_after};
 use store::View;
 
-use super::account_state::{DELAY, FAILURES, GRACE, LOCK, UNTIL_UNLOCKED, WARNED, set, stored, text};
+use super::account_state::{DELAY, FAILURES, GRACE, LOCK, UNTIL_UNLOCKED, WARNED, note_time, set, stored, text};
 use super::draft::{Described, Draft, Now, Start};
 use super::error::ApplyError;
 use super::value_set::ValueSet;
@@ -16,7 +14,6 @@ use super::work::Work;
 use crate::csn::Csn;
 use crate::password_change::{PasswordChange, ResetMark};
 use crate::refusal::Refusal;
-use access::account_state::moment;
 use query::facts::Facts;
 
 const CHANGED: &str = "pwdChangedTime";
@@ -55,7 +52,7 @@ pub(super) fn follow(work: &Work<'_, '_>, facts: &Facts, draft: &mut Draft<'_>) 
         _ => {}
     }
     if change.is_reset && is_free(RESET_TIME) {
-        note_reset(&view, draft, change.at)?;
+        note_time(&view, draft, RESET_TIME, change.at)?;
     }
     if let Some(deadline) = change.met_deadline.filter(|_| is_free(MET_DEADLINE)) {
         set(draft, MET_DEADLINE, std::iter::once(text(deadline)))?;
@@ -99,27 +96,13 @@ fn clear(view: &View<'_>, draft: &mut Draft<'_>, name: &str) -> Result<(), Apply
     if stored(view, draft, name)?.is_empty() { Ok(()) } else { set(draft, name, std::iter::empty()) }
 }
 
-/// Notes when somebody else than its user set the password of an entry that was there: each reset has a time of its
-/// own, by which sessions see that there was one.
-fn note_reset(view: &View<'_>, draft: &mut Draft<'_>, at: Moment) -> Result<(), ApplyError> {
-    if draft.record.is_none() {
-        return Ok(());
-    }
-    let last = stored(view, draft, RESET_TIME)?.first().and_then(|value| moment(value));
-    let at = match last {
-        Some(last) if last >= at && last < at.after(Duration::from_secs(1)) => last.after(Duration::from_millis(1)),
-        _ => at,
-    };
-    set(draft, RESET_TIME, std::iter::once(text(at)))
-}
-
 /// `pwdChangedTime` goes with `userPassword`. Nobody says that the user set it.
 fn stamp_password_time(view: &View<'_>, facts: &Facts, draft: &mut Draft<'_>, csn: Csn) -> Result<(), ApplyError> {
     let Some(password) = facts.user_password else { return Ok(()) };
     let Some(has_password) = draft.touched_type(password).map(|touched| !touched.is_empty()) else { return Ok(()) };
     let reset_time = facts.schema.attribute_type(RESET_TIME.as_bytes());
     if reset_time.is_some_and(|known| draft.touched_type(known.index).is_none()) {
-        note_reset(view, draft, Moment(csn.time_us / 1000))?;
+        note_time(view, draft, RESET_TIME, Moment(csn.time_us / 1000))?;
     }
     let Some(changed_time) = facts.schema.attribute_type(b"pwdChangedTime") else { return Ok(()) };
     if draft.touched_type(changed_time.index).is_some() {

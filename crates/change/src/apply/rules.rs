@@ -15,7 +15,7 @@ use crate::history::Recorder;
 
 /// Version of what `apply` does; the log's header names it. Raise it with every change that makes some proposal come
 /// out otherwise.
-pub const RULES_VERSION: u32 = 11;
+pub const RULES_VERSION: u32 = 12;
 
 /// The rules of one backend.
 pub struct UpdateRules {

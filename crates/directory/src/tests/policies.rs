@@ -385,7 +385,7 @@ fn a_state_is_read_from_all_its_attributes() {
          pwdAccountLockedTime: 20200103000000Z\npwdFailureTime: 20200103000000.000001Z\n\
          pwdFailureTime: 20200103000001.250Z\npwdFailureTime: 20200102235959Z\n\
          pwdAccountTmpLockoutEnd: 20200103000007Z\npwdReset: TRUE\npwdGraceUseTime: 20200104000000Z\n\
-         ds-pwp-reset-time: 20200102000000Z\n\
+         ds-pwp-reset-time: 20200102000000Z\nds-pwp-account-disabled-time: 20200108000000Z\n\
          ds-pwp-warned-time: 20200105000000Z\nds-pwp-password-changed-by-required-time: 20200106000000Z\n\
          ds-pwp-last-login-time: 20200107\nds-pwp-one-time-password-token: no token\n\
          ds-pwp-one-time-password-token: {HOTP}id=card;state=active;algorithm=SHA1;digits=6;next=3;secret=AQID\n",
@@ -407,6 +407,7 @@ fn a_state_is_read_from_all_its_attributes() {
         password_changed: Some(Moment(day(2).0 + 500)),
         password_reset: Some(day(2)),
         is_disabled: true,
+        last_disabled: Some(day(8)),
         start: Some(Moment(0)),
         end: Some(Moment(1_861_920_000_000)),
         lock: Some(Lock::Since(day(3))),

@@ -58,6 +58,30 @@ fn accounts_that_are_taken_away_lose_their_sessions() {
     }
 }
 
+/// An account that is enabled at once has lost its sessions all the same, each time.
+#[test]
+fn accounts_that_are_disabled_for_a_moment_lose_their_sessions() {
+    for attribute in ["ds-pwp-account-disabled", "nsAccountLock"] {
+        let real = Real::start();
+        let (mut root, ann) = both(&real);
+        let mut sessions = vec![ann];
+        for _ in 0..2 {
+            let both_ways = [replace(9, ANN, attribute, &["TRUE"]), replace(10, ANN, attribute, &[])].concat();
+            root.send(&both_ways);
+            assert_eq!((root.expect().code, root.expect().code), (0, 0));
+            for mut ann in sessions.drain(..) {
+                ann.send(&base_search(2, ""));
+                ann.expect_notice(49);
+            }
+            let mut ann = real.client();
+            assert_eq!(ann.bind(1, ANN, "first password").code, 0, "it is in use again");
+            ann.send(&extended(2, oids::WHO_AM_I, None));
+            assert_eq!(ann.expect().rest, [format!("dn:{ANN}").into_bytes()]);
+            sessions.push(ann);
+        }
+    }
+}
+
 /// Nobody has to ask for anything.
 #[test]
 fn a_silent_session_ends_too() {

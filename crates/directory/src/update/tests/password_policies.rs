@@ -117,6 +117,28 @@ fn each_reset_has_a_time_of_its_own_and_an_own_change_has_none() {
     assert_eq!(reset(&bed), [times.last().unwrap().as_str()]);
 }
 
+/// Sessions see by it that the account was disabled, although it was enabled at once.
+#[test]
+fn each_disabling_has_a_time_of_its_own_and_enabling_has_none() {
+    let bed = bed(|_| {});
+    let time = |bed: &Bed| bed.values(ANN, "ds-pwp-account-disabled-time");
+    bed.replace(ANN, "ds-pwp-account-disabled", "FALSE").ok();
+    bed.replace(ANN, "nsAccountLock", "false").ok();
+    assert_eq!(time(&bed), Vec::<String>::new(), "it was not disabled yet");
+    let mut times = std::collections::BTreeSet::new();
+    for number in 0..20 {
+        let attribute = if number % 2 == 0 { "ds-pwp-account-disabled" } else { "nsAccountLock" };
+        bed.replace(ANN, attribute, "true").ok();
+        times.extend(time(&bed));
+        bed.replace(ANN, attribute, "TRUE").ok();
+        bed.replace(ANN, attribute, "false").ok();
+        assert_eq!(time(&bed), [times.last().unwrap().as_str()], "only disabling it counts");
+    }
+    assert_eq!(times.len(), 20);
+    refused(bed.replace(ANN, "ds-pwp-account-disabled-time", "20200101000000Z"), CONSTRAINT, None);
+    assert_eq!(times, time(&bed.reopen()).into_iter().chain(times.clone()).collect(), "it is kept");
+}
+
 #[test]
 fn former_passwords_are_refused() {
     let mut bed = bed(|policy| policy.password_history_count = 2);
