@@ -3,7 +3,11 @@
 import gzip
 import json
 import re
+import signal
 import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from pando_server import BASE, HERE, Pando, binary, until
@@ -88,6 +92,56 @@ def test_what_document_003_is_about_is_found():
     assert [(note["code"], note["count"]) for note in told["notes"]] == [("F", 5)]
     waited = {row["waitedFor"] for row in told["longestOperations"] if row["kind"] == "SRCH"}
     assert waited == {"with others: stall 1"}
+
+
+def test_the_page_is_one_file_that_loads_nothing(tmp_path):
+    page = tmp_path / "report.html"
+    done = logstat("--html", page, DOCUMENT)
+    assert done.stdout == f"{page} is written\n"
+    text = page.read_text()
+    document = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>\n"))
+    pictures = [picture for picture in document.iter("svg") if picture.get("role") == "img"]
+    assert [picture.get("aria-label") for picture in pictures] == ["operations a second", "how long operations took"]
+    assert all(part.get("class") == "stall" for part in pictures[0].findall("rect")[1:2])
+    assert {"Findings", "Stalls", "Top 20 Longest etimes"} <= {heading.text for heading in document.iter("h2")}
+    assert not re.search(r"https?:|<script|<link|<img|\bsrc=|@import|url\(", text)
+    refused = logstat("--html", tmp_path / "no" / "page", DOCUMENT, check=False)
+    assert refused.returncode == 1 and "No such file" in refused.stderr
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_log_is_followed_minute_by_minute(tmp_path, form):
+    """Also into the next file; the report comes when the tool is interrupted."""
+    log = tmp_path / "access"
+
+    def write(minutes, connection, mode="a"):
+        at = datetime.now(UTC).replace(second=0) + timedelta(minutes=minutes)
+        with log.open(mode) as file:
+            for operation in range(10):
+                head = f"[{at:%d/%b/%Y:%H:%M:%S} +0000] SEARCH conn={connection} op={operation} msgID=1"
+                file.write(f'{head} base="o=x" scope=sub filter="(a=b)" result=0 nentries=1 etime=5\n')
+
+    write(-600, 1, "w")
+    command = [binary(), "logstat", "-f", *form, str(log)]
+    tool = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        write(5, 2)
+        # Once it reads the file by that name, it goes on with the next one.
+        until(lambda: any(str(log) in str(place.resolve()) for place in Path(f"/proc/{tool.pid}/fd").iterdir()))
+        log.rename(tmp_path / "access.old")
+        write(6, 3, "w")
+        write(7, 4)
+        told = [tool.stdout.readline() for _ in range(2 if form else 3)]
+        rows = told if form else told[1:]
+        assert all('"operations":10' in row if form else re.search(r":\d\d:00 +10 +0 +0 ", row) for row in rows), told
+    finally:
+        tool.send_signal(signal.SIGINT)
+        rest, errors = tool.communicate(timeout=60)
+    assert (tool.returncode, errors) == (0, "")
+    if form:
+        assert json.loads(rest.splitlines()[-1])["operations"][0]["count"] == 40
+    else:
+        assert re.search(r"^SRCH +40 ", rest, re.M)
 
 
 # S3-28, S3-49
@@ -217,6 +271,8 @@ def test_the_log_of_a_running_server_is_found_by_the_instance(tmp_path):
         ([HERE / "pages.py"], "no line is one of an access log"),
         (["-S", "yesterday", DOCUMENT], "write it like 01/Apr/2008:14:50:11"),
         (["-s", "0", DOCUMENT], "0 is not in 1..=1000"),
+        (["-f", "-"], "standard input ends by itself and is not followed"),
+        (["--json", "--html", "x", DOCUMENT], "'--json' cannot be used with '--html <FILE>'"),
         (["-b", " ", DOCUMENT], "need a value that is not empty"),
         (["--instance", "/nonexistent"], "there is no instance in /nonexistent"),
     ],

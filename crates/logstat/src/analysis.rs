@@ -21,6 +21,7 @@ use crate::record::{Event, Ids, Kind, Moment, Notes, Outcome, Record, Request};
 use crate::settings::Settings;
 use crate::shape::Shapes;
 use crate::suffix::Suffixes;
+use crate::summary::MinuteRow;
 use crate::tables::connections::Connections;
 use crate::tables::frequent::Frequent;
 use crate::tables::longest::{LongestOperations, LongestValues, SlowOperation, kept};
@@ -32,6 +33,9 @@ const ROWS_MAX: usize = 8192;
 
 /// Result codes that are told apart.
 const CODES_MAX: usize = 512;
+
+/// An operation is taken to wait a week at most: more is a damaged line.
+const WAIT_NS_MAX: u64 = 7 * 86_400 * 1_000_000_000;
 
 /// Bad lines that are shown, and how much of each.
 const EXAMPLES_MAX: usize = 3;
@@ -407,7 +411,7 @@ impl Analysis {
         }
         if let Some(time) = time.filter(|_| is_slow) {
             self.stalls.add(Slow {
-                from: time.before(etime.ns).unix_ns,
+                from: time.before(etime.ns.min(WAIT_NS_MAX)).unix_ns,
                 until: time.unix_ns,
                 connection,
                 kind: operation.kind,
@@ -416,6 +420,15 @@ impl Analysis {
                 offset_seconds: time.offset_seconds,
             });
         }
+    }
+
+    /// The rows of the time line that begin after `after` and have ended: before `now`, or before another began. Both
+    /// are seconds since 1970.
+    pub fn ended_minutes(&mut self, after: i64, now: i64) -> Vec<MinuteRow> {
+        let width = self.minutes.width();
+        let newest = self.span.map_or(now, |(_, last)| last.unix_seconds()).max(now);
+        let rows = self.minutes.rows().filter(|(begin, _)| *begin > after && begin + width <= newest);
+        rows.map(|(begin, minute)| MinuteRow::of(begin, minute)).collect()
     }
 
     /// Everything was read: what waits for an answer never got one.

@@ -14,6 +14,9 @@ const DATE_BYTES: usize = 20;
 
 const DAY_SECONDS: i64 = 86_400;
 
+/// The year 2200.
+const SECONDS_MAX: i64 = 230 * 366 * DAY_SECONDS;
+
 /// Reads times.
 #[derive(Debug)]
 pub struct Clock {
@@ -77,8 +80,8 @@ impl Clock {
         let zone = text.get(19..)?.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
         let digits: Vec<u8> = zone.bytes().filter(|byte| *byte != b':').collect();
         let offset = digits.first_chunk().and_then(zone_seconds).unwrap_or(0);
-        let unix_ns = i64::try_from(time.as_nanosecond()).ok()?;
-        Some(Moment { unix_ns, offset_seconds: offset })
+        let whole = time.as_second();
+        moment(whole, i64::from(time.subsec_nanosecond()), offset)
     }
 
     /// `Nov 23 09:35:51`: of the year that makes it the last such time before tomorrow.
@@ -122,7 +125,11 @@ impl Clock {
     }
 }
 
+/// From 1970 to 2200, so that nobody who subtracts times can overflow.
 fn moment(seconds: i64, fraction: i64, offset_seconds: i32) -> Option<Moment> {
+    if !(0..SECONDS_MAX).contains(&seconds) {
+        return None;
+    }
     Some(Moment { unix_ns: seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?, offset_seconds })
 }
 

@@ -86,7 +86,7 @@ fn stall_text(stall: &Stall) -> String {
         length(stall.longest_ns),
         length(stall.last_until - stall.until),
     );
-    if stall.kinds.iter().zip(Kind::ALL).all(|(count, kind)| *count == 0 || !kind.is_update()) {
+    if Kind::ALL.into_iter().all(|kind| stall.kinds[kind.index()] == 0 || !kind.is_update()) {
         text.push_str(" No update is among them: what held them is not in this log.");
     }
     if stall.deletes.count > 0 {

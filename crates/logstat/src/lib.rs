@@ -7,9 +7,11 @@
 //! | `input` | files, plain and compressed, as lines |
 //! | `line` | a line, as a record |
 //! | `analysis` | records, as figures in bounded memory: `tables`, `figures`, `detect`, `shape`, `suffix` |
-//! | `summary` | figures, as rows that texts, JSON and pictures are made of; `findings` says what stands out |
+//! | `summary` | figures, as rows; `findings` says what stands out |
+//! | `sections`, `page` | rows as tables, and as a page with pictures (`chart`) |
 
 pub mod analysis;
+mod chart;
 pub mod clock;
 mod codes;
 mod detect;
@@ -18,6 +20,7 @@ mod findings;
 pub mod input;
 pub mod line;
 mod operation;
+pub mod page;
 pub mod record;
 pub mod sections;
 pub mod settings;
@@ -26,4 +29,6 @@ mod suffix;
 mod summarize;
 pub mod summary;
 mod tables;
+#[cfg(test)]
+mod tests;
 pub mod words;

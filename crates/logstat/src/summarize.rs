@@ -30,10 +30,6 @@ fn mean(sum_ns: u128, count: u64) -> Length {
     Length(u64::try_from(sum_ns / u128::from(count.max(1))).unwrap_or(u64::MAX))
 }
 
-fn kinds(counts: [u32; Kind::ALL.len()]) -> Kinds {
-    Kinds(counts.map(u64::from))
-}
-
 impl Analysis {
     /// What was found so far.
     pub fn summary(&mut self) -> Summary {
@@ -84,7 +80,7 @@ impl Analysis {
             notes: self.note_rows(),
             connection_codes: self.connection_codes(rows),
             minute_seconds: self.minutes.width(),
-            minutes: self.minute_rows(),
+            minutes: self.minutes.rows().map(|(begin, minute)| MinuteRow::of(begin, minute)).collect(),
             excess_max: self.excess_max(),
         }
     }
@@ -166,22 +162,6 @@ impl Analysis {
     fn connection_codes(&self, rows: usize) -> Vec<CodeRow> {
         let row = |Counted { value, count }| CodeRow { meaning: codes::end(&value).to_owned(), code: value, count };
         names(&self.close_codes, rows).into_iter().map(row).collect()
-    }
-
-    fn minute_rows(&mut self) -> Vec<MinuteRow> {
-        let row = |(second, minute): (i64, &crate::tables::minutes::Minute)| MinuteRow {
-            at: time(second.saturating_mul(1_000_000_000), minute.offset_seconds),
-            operations: minute.operations(),
-            kinds: kinds(minute.kinds),
-            errors: minute.errors.into(),
-            unindexed: minute.unindexed.into(),
-            p50: Length(minute.within(500)),
-            p99: Length(minute.within(990)),
-            max: Length(minute.longest_ns),
-            slow: minute.slow.into(),
-            waiting: minute.waiting.into(),
-        };
-        self.minutes.rows().map(row).collect()
     }
 
     fn excess_max(&self) -> u64 {
@@ -286,7 +266,7 @@ fn stall_row(stall: &Stall) -> StallRow {
         longest: length(stall.longest_ns),
         operations: stall.operations,
         connections: stall.connections,
-        kinds: kinds(stall.kinds),
+        kinds: Kinds::of_counts(stall.kinds),
         unindexed: stall.unindexed,
         entries_max: stall.entries_max,
         deletes_before: stall.deletes.count,

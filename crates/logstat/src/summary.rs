@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::clock::{rfc3339, written};
 use crate::record::{Kind, Moment};
+use crate::tables::minutes::Minute;
 
 /// A time: as logs write it for people, RFC 3339 for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +62,10 @@ impl Serialize for Length {
 pub struct Kinds(pub [u64; Kind::ALL.len()]);
 
 impl Kinds {
+    pub(crate) fn of_counts(counts: [u32; Kind::ALL.len()]) -> Self {
+        Self(counts.map(u64::from))
+    }
+
     /// Of one kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> u64 {
@@ -307,4 +312,23 @@ pub struct MinuteRow {
     pub slow: u64,
     /// Operations that took so long and were under way.
     pub waiting: u64,
+}
+
+impl MinuteRow {
+    /// Of a row that begins at `second`, since 1970.
+    pub(crate) fn of(second: i64, minute: &Minute) -> Self {
+        let unix_ns = second.saturating_mul(1_000_000_000);
+        Self {
+            at: Time(Moment { unix_ns, offset_seconds: minute.offset_seconds }),
+            operations: minute.operations(),
+            kinds: Kinds::of_counts(minute.kinds),
+            errors: minute.errors.into(),
+            unindexed: minute.unindexed.into(),
+            p50: Length(minute.within(500)),
+            p99: Length(minute.within(990)),
+            max: Length(minute.longest_ns),
+            slow: minute.slow.into(),
+            waiting: minute.waiting.into(),
+        }
+    }
 }

@@ -3,11 +3,14 @@
 //! | file | what |
 //! |---|---|
 //! | `read` | the lines of all files, given to an analysis |
+//! | `follow` | the lines of a file that is still written, and a row for each minute |
 //! | `text` | the report for people |
 
+mod follow;
 mod read;
 mod text;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,13 +18,17 @@ use clap::{Args, ValueEnum};
 use config::EtimeResolution;
 use logstat::analysis::Analysis;
 use logstat::clock::{Clock, Limit};
+use logstat::input::source::STANDARD_INPUT;
 use logstat::line::LineReader;
 use logstat::line::opendj::EtimeUnit;
+use logstat::page::page;
 use logstat::settings::Settings;
+use logstat::summary::Summary;
 
-use crate::failure::{Failure, Outcome};
-use crate::instance;
+use self::read::Fault;
+use crate::failure::{Context, Failure, Outcome};
 use crate::output::outln;
+use crate::{instance, terminal};
 
 /// Rows of a list, at most.
 const ROWS_MAX: u16 = 1000;
@@ -74,9 +81,16 @@ pub struct Options {
     #[arg(long = "stall-ms", value_name = "MILLISECONDS", default_value_t = 1000,
           value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     stall_ms: u64,
+    /// Go on with what is written to the last file: print a row for each minute as it ends, and the report when this is
+    /// interrupted (Ctrl-C)
+    #[arg(short = 'f', long = "follow")]
+    follow: bool,
     /// Print JSON
     #[arg(long = "json")]
     json: bool,
+    /// Write the report as a page with pictures to this file, instead of printing it
+    #[arg(long = "html", value_name = "FILE", conflicts_with = "json")]
+    html: Option<PathBuf>,
 }
 
 fn limit(text: &str) -> Result<Limit, String> {
@@ -99,7 +113,11 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         (options.files.clone(), options.unit.map_or(EtimeUnit::default(), EtimeUnit::from))
     };
     let mut analysis = Analysis::new(settings(options), LineReader::new(unit, Clock::default()));
-    let faults = read::files(&files, &mut LineReader::new(unit, Clock::default()), &mut analysis)?;
+    let (before, followed) = split(&files, options.follow)?;
+    let faults = read::files(before, &mut LineReader::new(unit, Clock::default()), &mut analysis)?;
+    if let Some(path) = followed {
+        follow::run(path, options.json, &mut analysis, &terminal::cancel_on_signal()?)?;
+    }
     analysis.finish();
     if !analysis.has_records() {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
@@ -108,13 +126,41 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
             names.join(", ")
         )));
     }
-    let summary = analysis.summary();
-    if options.json {
-        outln!("{:#}", read::json(&files, &faults, &summary)?);
-    } else {
-        text::print(&files, &faults, &summary, options.size.into());
-    }
+    report(&files, &faults, &analysis.summary(), options)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The files that are read to their ends, and the one that is followed.
+fn split(files: &[PathBuf], follow: bool) -> Result<(&[PathBuf], Option<&Path>), Failure> {
+    match files.split_last() {
+        Some((last, _)) if follow && last.as_os_str() == STANDARD_INPUT => {
+            Err(Failure::new("standard input ends by itself and is not followed: name a file, or leave -f out"))
+        }
+        Some((last, before)) if follow => Ok((before, Some(last))),
+        _ => Ok((files, None)),
+    }
+}
+
+fn report(files: &[PathBuf], faults: &[Fault], summary: &Summary, options: &Options) -> Result<(), Failure> {
+    let title = match files {
+        [only] => format!("Access log: {}", only.display()),
+        files => format!("Access log: {} files", files.len()),
+    };
+    let notes: Vec<String> =
+        faults.iter().map(|fault| format!("{} was not read to its end: {}", fault.file, fault.reason)).collect();
+    let rows = options.size.into();
+    if let Some(path) = &options.html {
+        fs::write(path, page(&title, &notes, summary, rows)).context(path.display())?;
+        outln!("{} is written", path.display());
+    } else if options.json && options.follow {
+        // One line, as the minutes before it.
+        outln!("{}", read::json(files, faults, summary)?);
+    } else if options.json {
+        outln!("{:#}", read::json(files, faults, summary)?);
+    } else {
+        text::print(&title, &notes, summary, rows);
+    }
+    Ok(())
 }
 
 fn settings(options: &Options) -> Settings {

@@ -38,15 +38,16 @@ pub fn json(files: &[PathBuf], faults: &[Fault], summary: &Summary) -> Result<Va
 pub fn files(files: &[PathBuf], reader: &mut LineReader, analysis: &mut Analysis) -> Result<Vec<Fault>, Failure> {
     let mut faults = Vec::new();
     for path in in_time_order(files, reader).map_err(Failure::new)? {
+        let path = path.as_path();
         let mut lines = Lines::default();
-        let mut source = source::open(&path).context(path.display())?;
+        let mut source = source::open(path).context(path.display())?;
         analysis.begin_file(&path.display().to_string());
         loop {
             match lines.read(&mut source, &mut |line, ending| give(analysis, line, ending)) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    faults.push(fault(&path, &error));
+                    faults.push(fault(path, &error));
                     break;
                 }
             }
@@ -60,7 +61,8 @@ fn fault(path: &Path, error: &std::io::Error) -> Fault {
     Fault { file: path.display().to_string(), reason: error.to_string() }
 }
 
-fn give(analysis: &mut Analysis, line: &[u8], ending: Ending) {
+/// Gives a line to the analysis.
+pub fn give(analysis: &mut Analysis, line: &[u8], ending: Ending) {
     analysis.line(line);
     match ending {
         Ending::Whole => {}

@@ -1,26 +1,18 @@
 //! The report for people at a terminal: findings first, then section by section.
 
-use std::path::PathBuf;
-
 use logstat::sections::{head, sections};
 use logstat::summary::Summary;
 
-use super::read::Fault;
 use crate::output::outln;
 use crate::table::Table;
 
 /// Columns at which findings are wrapped.
 const COLUMNS: usize = 110;
 
-pub fn print(files: &[PathBuf], faults: &[Fault], summary: &Summary, rows: usize) {
-    match files {
-        [only] => outln!("Access log: {}\n", only.display()),
-        files => outln!("Access log: {} files\n", files.len()),
-    }
-    head(summary).iter().for_each(|line| outln!("{line}"));
-    for fault in faults {
-        outln!("{} was not read to its end: {}", fault.file, fault.reason);
-    }
+/// Prints it. `title` says which log, `notes` what could not be read of it, `rows` how many rows a list has at most.
+pub fn print(title: &str, notes: &[String], summary: &Summary, rows: usize) {
+    outln!("{title}\n");
+    head(summary).iter().chain(notes).for_each(|line| outln!("{line}"));
     outln!("\n----- Findings -----\n");
     if summary.findings.is_empty() {
         outln!("Nothing stands out.");

@@ -1,18 +1,15 @@
 //! The lines of an access log: of what was put aside of it, then of the file itself, then as they come.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use config::Config;
+use logstat::input::follow::Followed;
+use logstat::input::lines::{Ending, Lines};
+use logstat::input::source;
 
 use crate::failure::{Context, Failure};
 use crate::instance;
-
-/// Longest line that is read; longer ones are cut.
-const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// Between two looks at a log that is followed.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -27,61 +24,29 @@ pub fn files(config: &Config, named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure
 
 /// Gives every line to `each`; of the last file also those that come within `follow`.
 pub fn read(files: &[PathBuf], follow: Option<Duration>, each: &mut dyn FnMut(&str)) -> Result<(), Failure> {
-    let (last, before) = match files.split_last() {
-        Some((last, before)) => (last, before),
-        None => return Ok(()),
+    let mut each = |line: &[u8], _: Ending| each(&String::from_utf8_lossy(line));
+    let (before, last) = match files.split_last() {
+        Some((last, before)) if follow.is_some() => (before, Some(last)),
+        _ => (files, None),
     };
     for file in before {
-        lines(&mut open(file)?, &mut String::new(), each).context(file.display())?;
+        let mut source = source::open(file).context(file.display())?;
+        let mut lines = Lines::default();
+        while lines.read(&mut source, &mut each).context(file.display())? {}
+        lines.finish(&mut each);
     }
-    let mut reader = open(last)?;
-    let mut rest = String::new();
-    lines(&mut reader, &mut rest, each).context(last.display())?;
-    let until = follow.map(|follow| Instant::now() + follow);
-    while until.is_some_and(|until| Instant::now() < until) {
-        std::thread::sleep(LOOK_EVERY);
-        lines(&mut reader, &mut rest, each).context(last.display())?;
-        // What was put aside is read to its end before the new file is begun.
-        if is_another(&reader, last) {
-            lines(&mut reader, &mut rest, each).context(last.display())?;
-            reader = open(last)?;
-            rest.clear();
-        }
-    }
-    if !rest.is_empty() {
-        each(&rest);
-    }
-    Ok(())
-}
-
-fn open(file: &Path) -> Result<BufReader<File>, Failure> {
-    Ok(BufReader::new(File::open(file).context(file.display())?))
-}
-
-/// Whether the name stands for another file by now.
-fn is_another(open: &BufReader<File>, file: &Path) -> bool {
-    match (open.get_ref().metadata(), file.metadata()) {
-        (Ok(own), Ok(now)) => (own.dev(), own.ino()) != (now.dev(), now.ino()),
-        // It is put aside, and the new one is not there yet.
-        _ => false,
-    }
-}
-
-/// Gives whole lines; the begin of one that is not whole stays in `rest`.
-fn lines(reader: &mut BufReader<File>, rest: &mut String, each: &mut dyn FnMut(&str)) -> std::io::Result<()> {
-    let mut bytes = Vec::new();
+    let (Some(last), Some(follow)) = (last, follow) else { return Ok(()) };
+    let mut followed = Followed::open(last).context(last.display())?;
+    let until = Instant::now() + follow;
     loop {
-        bytes.clear();
-        let count = std::io::Read::take(&mut *reader, LINE_BYTES_MAX).read_until(b'\n', &mut bytes)?;
-        if count == 0 {
-            return Ok(());
+        followed.read(&mut each).context(last.display())?;
+        if Instant::now() >= until {
+            break;
         }
-        rest.push_str(&String::from_utf8_lossy(&bytes));
-        if rest.ends_with('\n') || rest.len() as u64 >= LINE_BYTES_MAX {
-            each(rest.trim_end_matches('\n'));
-            rest.clear();
-        }
+        std::thread::sleep(LOOK_EVERY);
     }
+    followed.finish(&mut each);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use std::net::{IpAddr, SocketAddr};
 use access::Authentication;
 use ldap::Scope;
 use ldap::oids::extended;
+use logstat::clock::Clock;
+use logstat::line::opendj::{OpenDjLine, Part};
 
-use super::log_line::{LogLine, Part};
 use crate::tools::access::searching::Asked;
 
 /// Bits that are taken for the encryption of a TLS connection: the log has no number.
@@ -76,6 +77,7 @@ struct Connection {
 /// Turns lines into operations.
 #[derive(Default)]
 pub struct Follower {
+    clock: Clock,
     connections: HashMap<u64, Connection>,
     pub left_out: LeftOut,
 }
@@ -83,7 +85,7 @@ pub struct Follower {
 impl Follower {
     /// Takes a line; gives the operation that it ends.
     pub fn line(&mut self, line: &str) -> Option<Logged> {
-        let Some(line) = LogLine::parse(line) else {
+        let Some(line) = OpenDjLine::parse(line.as_bytes()) else {
             self.left_out.other_lines += u64::from(!line.trim().is_empty());
             return None;
         };
@@ -92,12 +94,14 @@ impl Follower {
             return None;
         }
         match line.kind {
-            "CONNECT" => drop(self.connections.insert(number, Connection::begun(&line))),
-            "DISCONNECT" => drop(self.connections.remove(&number)),
+            b"CONNECT" => drop(self.connections.insert(number, Connection::begun(&line))),
+            b"DISCONNECT" => drop(self.connections.remove(&number)),
             _ => {
                 let unknown = || Connection { client: None, pending: HashMap::new(), binding: Authentication::None };
                 let connection = self.connections.entry(number).or_insert_with(unknown);
-                return connection.operation(&line, number, &mut self.left_out);
+                let unix_seconds = line.unix_seconds(&mut self.clock);
+                let logged = connection.operation(&line, number, &mut self.left_out)?;
+                return Some(Logged { unix_seconds, ..logged });
             }
         }
         None
@@ -105,7 +109,7 @@ impl Follower {
 }
 
 impl Connection {
-    fn begun(line: &LogLine<'_>) -> Connection {
+    fn begun(line: &OpenDjLine<'_>) -> Connection {
         let from = line.get("from").and_then(|from| from.parse::<SocketAddr>().ok());
         let client = Client {
             dn: String::new(),
@@ -116,9 +120,9 @@ impl Connection {
         Connection { client: Some(client), pending: HashMap::new(), binding: Authentication::None }
     }
 
-    fn operation(&mut self, line: &LogLine<'_>, connection: u64, left_out: &mut LeftOut) -> Option<Logged> {
+    fn operation(&mut self, line: &OpenDjLine<'_>, connection: u64, left_out: &mut LeftOut) -> Option<Logged> {
         let operation: u64 = line.number("op")?;
-        if line.kind == "BIND" {
+        if line.kind == b"BIND" {
             self.bind(line);
             return None;
         }
@@ -144,10 +148,10 @@ impl Connection {
         // Proxied authorization: decided as the other user.
         let dn = line.get("authzDN").unwrap_or(&client.dn).to_owned();
         let client = Client { dn, ..client.clone() };
-        Some(Logged { connection, operation, unix_seconds: line.unix_seconds, client, request, result })
+        Some(Logged { connection, operation, unix_seconds: None, client, request, result })
     }
 
-    fn bind(&mut self, line: &LogLine<'_>) {
+    fn bind(&mut self, line: &OpenDjLine<'_>) {
         if line.part != Part::Response {
             self.binding = match (line.get("type"), line.get("mechanism")) {
                 (Some("SASL"), Some("EXTERNAL")) => match self.client.as_ref().and_then(|client| client.ip) {
@@ -169,11 +173,11 @@ impl Connection {
 }
 
 /// What a line asks for; none when nothing of it is decided by instructions, or it cannot be told.
-fn request(line: &LogLine<'_>, left_out: &mut LeftOut) -> Option<Request> {
+fn request(line: &OpenDjLine<'_>, left_out: &mut LeftOut) -> Option<Request> {
     let text = |name: &str| line.get(name).unwrap_or_default().to_owned();
     let dn = text("dn");
     Some(match line.kind {
-        "SEARCH" => {
+        b"SEARCH" => {
             let filter = text("filter");
             // A filter that is too long for a line ends so.
             if ldap::filter::parse(&filter).is_err() {
@@ -192,17 +196,17 @@ fn request(line: &LogLine<'_>, left_out: &mut LeftOut) -> Option<Request> {
             };
             Request::Search(Asked { base: text("base"), scope, filter, attributes })
         }
-        "COMPARE" => Request::Compare { dn, attribute: text("attr") },
-        "ADD" => Request::Add { dn },
-        "MODIFY" => Request::Modify { dn },
-        "DELETE" => Request::Delete { dn },
-        "MODIFYDN" => Request::ModifyDn {
+        b"COMPARE" => Request::Compare { dn, attribute: text("attr") },
+        b"ADD" => Request::Add { dn },
+        b"MODIFY" => Request::Modify { dn },
+        b"DELETE" => Request::Delete { dn },
+        b"MODIFYDN" => Request::ModifyDn {
             dn,
             new_rdn: text("newRDN"),
             delete_old_rdn: line.get("deleteOldRDN") == Some("true"),
             new_superior: line.get("newSuperior").map(str::to_owned),
         },
-        "EXTENDED" => Request::Extended { oid: text("oid") },
+        b"EXTENDED" => Request::Extended { oid: text("oid") },
         _ => return None,
     })
 }

@@ -5,7 +5,6 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `log_line` | a line of the access log, in words |
 //! | `logged` | operations with who asked for them, from lines |
 //! | `log_files` | the lines of a log and of what was put aside of it, also as they come |
 //! | `proposed` | the change that is rehearsed, and the directory with and without it |
@@ -18,7 +17,6 @@
 mod compared;
 mod findings;
 mod log_files;
-mod log_line;
 mod logged;
 mod proposed;
 mod report;
