@@ -265,7 +265,12 @@ def test_a_name_that_two_entries_have_is_nobodys(tmp_path, certificates):
         args = ["-Y", "PLAIN", "-w", "secret", "-U"]
         assert whoami(instance, instance.tls_url, *args, "ben@example.com") == (0, dn("ben"))
         assert whoami(instance, instance.tls_url, *args, "twins@example.com")[0] == INVALID
-        until(lambda: "Several entries have the name" in instance.access_log())
+        assert whoami(instance, instance.tls_url, *args, "TWINS@example.com")[0] == INVALID
+        until(lambda: instance.access_log().count("Several entries have the name") == 2)
+        # An administrator is told which two, and once.
+        told = [line for line in instance.error_log().splitlines() if "Several entries match" in line]
+        assert len(told) == 1 and "(mail=twins@example.com)" in told[0] and "nobody can log in as either" in told[0]
+        assert all(f'"{dn(name)[3:]}"' in told[0] for name in ("twin1", "twin2")), told
     finally:
         instance.remove()
 

@@ -7,6 +7,8 @@ use crate::directory::Directory;
 use crate::identity_mappers::Mapper;
 use crate::search::{Each, RequestTime, Worker};
 use query::encode::ShownEntry;
+use query::error::shown;
+use query::notices::NoticeKind;
 
 ldap::refusals! {
     /// Why a user is not looked for, or not told from others.
@@ -89,8 +91,24 @@ impl Directory {
         found.dedup();
         match found.len() {
             0 | 1 => Ok(found.pop()),
-            _ => Err(NotOne::Several),
+            _ => {
+                self.tell_shared(filter, &found);
+                Err(NotOne::Several)
+            }
         }
+    }
+
+    /// Who calls a user by a name of several entries is refused as by any other fault: an administrator is told, once
+    /// of each pair.
+    fn tell_shared(&self, filter: &FilterBuf, found: &[String]) {
+        let [first, second, ..] = found else { return };
+        self.notices().warn_first_of(NoticeKind::SharedName, &format!("{first}\n{second}"), || {
+            let filter = shown(filter.to_string().as_bytes());
+            format!(
+                "Several entries match {filter}, by which a user was looked for, among them \"{first}\" and \
+                 \"{second}\": nobody can log in as either by that name until they differ in it"
+            )
+        });
     }
 }
 

@@ -2,18 +2,18 @@
 //!
 //! Knows no log: whoever serves the directory says where sentences go. What comes before waits for it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Sentences that are remembered, so that each is told once.
+/// Matters of one kind that are remembered, so that each is told once.
 const REMEMBERED_MAX: usize = 10_000;
 
 /// Sentences that wait until somebody says where they go.
 const WAITING_MAX: usize = 100;
 
 /// What a sentence is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NoticeKind {
     /// An entry that gives something to others (group, role, Class of Service) does not, or not as it is written.
     Definition,
@@ -37,6 +37,8 @@ pub enum NoticeKind {
     RootAccount,
     /// The keys that tokens are signed with: a replaced file that cannot be used.
     TokenKeys,
+    /// What clients call a user by, and several entries have.
+    SharedName,
 }
 
 /// Takes a sentence.
@@ -46,7 +48,7 @@ pub type Tell = Box<dyn Fn(NoticeKind, &str) + Send + Sync>;
 #[derive(Default)]
 pub struct Notices {
     tell: OnceLock<Tell>,
-    told: Mutex<HashSet<String>>,
+    told: Mutex<HashMap<NoticeKind, HashSet<String>>>,
     waiting: Mutex<Vec<(NoticeKind, String)>>,
 }
 
@@ -78,11 +80,22 @@ impl Notices {
 
     /// Tells something unless it was told before.
     pub fn warn_once_of(&self, kind: NoticeKind, sentence: String) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() < REMEMBERED_MAX && !told.contains(&sentence) {
+        if self.is_first(kind, &sentence) {
             self.warn(kind, &sentence);
-            told.insert(sentence);
         }
+    }
+
+    /// Tells something unless something was told before of the same matter.
+    pub fn warn_first_of(&self, kind: NoticeKind, matter: &str, sentence: impl FnOnce() -> String) {
+        if self.is_first(kind, matter) {
+            self.warn(kind, &sentence());
+        }
+    }
+
+    fn is_first(&self, kind: NoticeKind, matter: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = told.entry(kind).or_default();
+        told.len() < REMEMBERED_MAX && !told.contains(matter) && told.insert(matter.to_owned())
     }
 }
 
@@ -108,8 +121,12 @@ mod tests {
         notices.set(Box::new(move |kind, sentence| keeper.lock().unwrap().push((kind, sentence.to_owned()))));
         notices.warn_once("last".to_owned());
         notices.warn_once("last".to_owned());
+        for entry in ["ann", "ben"] {
+            notices.warn_first_of(NoticeKind::SharedName, "last", || format!("{entry} has it"));
+        }
         let told = told.lock().unwrap();
-        assert_eq!((&told[0], told.len()), (&(NoticeKind::History, "first".to_owned()), WAITING_MAX + 1));
-        assert_eq!(told.last(), Some(&(NoticeKind::Definition, "last".to_owned())));
+        assert_eq!((&told[0], told.len()), (&(NoticeKind::History, "first".to_owned()), WAITING_MAX + 2));
+        let last = [(NoticeKind::Definition, "last".to_owned()), (NoticeKind::SharedName, "ann has it".to_owned())];
+        assert_eq!(told[WAITING_MAX..], last);
     }
 }

@@ -76,6 +76,8 @@ runtime::message_kinds! {
         in use, or it can be used again.";
     INSTRUCTIONS_OLDER = 126, Core, Notice, "A global access control instruction was written by an older setup and \
         does not allow what today's does.";
+    SHARED_NAME = 129, Core, Warning, "Several entries have the name, or match the certificate, by which a user was \
+        looked for: nobody can log in by it.";
     EXPIRY_WARNINGS = 119, Core, Notice, "Users whose password will expire soon were looked for; they are told now.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";

@@ -173,6 +173,7 @@ impl Server {
                 NoticeKind::SecondFactor => messages::SECOND_FACTOR,
                 NoticeKind::RootAccount => messages::ROOT_ACCOUNT,
                 NoticeKind::TokenKeys => messages::TOKEN_KEYS,
+                NoticeKind::SharedName => messages::SHARED_NAME,
             };
             errors.report(kind, sentence);
         }));

@@ -1,6 +1,6 @@
 //! Which password policy is in force for an entry, and what it keeps of its account's state.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use access::account_policy::PolicyFinder;
@@ -149,10 +149,21 @@ fn what_an_entry_names_goes_before_subentries() {
         assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION, "{pointer}");
         assert!(refused.message.starts_with(&format!("\"{pointer}\" is no password policy: ")), "{}", refused.message);
     }
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    it.directory.set_notices(Box::new(move |_, sentence| tell.lock().unwrap().push(sentence.to_owned())));
+    let ben = format!("uid=ben,ou=Sales,{BASE}");
+    modify(&it, &ben, ModifyOperation::Replace, POINTER, &strict);
     let mut delete = Vec::new();
     ldap::client::delete(&mut delete, 1, &strict, &[]);
     it.update(&Message::decode(&delete).unwrap());
     assert_eq!(policies(&it), [DEFAULT; 3]);
+    // An administrator is told of one of the entries, and once.
+    let sentence = format!(
+        "\"{ann}\" has in {POINTER} \"{strict}\", which is no password policy: the default holds for it, and for all \
+         others that have it"
+    );
+    assert_eq!(*told.lock().unwrap(), [sentence]);
 }
 
 /// A value that is not valid is refused when it is written; one that came by import is as the default says.

@@ -13,8 +13,10 @@ use super::service::PolicyService;
 use crate::backend::holder;
 use crate::computed::{ComputedAt, EntriesAt};
 use crate::entry::{EntryView, each_stored};
+use crate::entry_place::EntryPlace;
 use crate::filter::FilterScratch;
 use crate::groups::GroupsAt;
+use crate::notices::{NoticeKind, Notices};
 
 /// An entry's backend at one moment.
 pub struct Seen<'s> {
@@ -37,11 +39,7 @@ pub fn policy_in_force(
         if let Some(policy) = named(service, seen, &pointer)? {
             return Ok(policy);
         }
-        let pointer = String::from_utf8_lossy(&pointer);
-        service.notices().warn_once(format!(
-            "An entry has in ds-pwp-password-policy-dn \"{pointer}\", which is no password policy: the default holds \
-             for it"
-        ));
+        tell_missing(service.notices(), seen, entry, &String::from_utf8_lossy(&pointer));
         return Ok(Arc::clone(service.configured().default_policy()));
     }
     let (groups, view) = (seen.groups, seen.groups.view());
@@ -56,6 +54,24 @@ pub fn policy_in_force(
         }
     }
     Ok(Arc::clone(service.configured().default_policy()))
+}
+
+/// Names the first entry that has the name of no policy.
+fn tell_missing(notices: &Notices, seen: &Seen<'_>, entry: &EntryView<'_>, pointer: &str) {
+    notices.warn_first_of(NoticeKind::Definition, &format!("ds-pwp-password-policy-dn: {pointer}"), || {
+        let mut dn = Vec::new();
+        entry.dn.put(&mut dn);
+        if dn.is_empty() {
+            // A search does not always know the names of the entries it looks at.
+            let place = EntryPlace { backend: seen.groups.own(), id: entry.id };
+            let _ = seen.groups.put_dn(place, &mut dn);
+        }
+        let dn = String::from_utf8_lossy(&dn);
+        format!(
+            "\"{dn}\" has in ds-pwp-password-policy-dn \"{pointer}\", which is no password policy: the default holds \
+             for it, and for all others that have it"
+        )
+    });
 }
 
 /// What an entry has, or is given, as the name of its policy: the first value.
