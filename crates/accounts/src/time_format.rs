@@ -145,7 +145,7 @@ impl TimeFormat {
         }
     }
 
-    /// The time that a text says; none when it was not written by this pattern.
+    /// The time that a text says, 1970 if it lies before; none when it was not written by this pattern.
     #[must_use]
     pub fn read(&self, mut text: &[u8]) -> Option<Moment> {
         let mut parts = [1970, 1, 1, 0, 0, 0, 0];
@@ -170,7 +170,7 @@ impl TimeFormat {
         let civil =
             DateTime::new(year, small(month)?, small(day)?, small(hour)?, small(minute)?, small(second)?, nanoseconds);
         let zoned = civil.ok()?.to_zoned(TimeZone::UTC).ok()?;
-        u64::try_from(zoned.timestamp().as_millisecond()).ok().map(Moment)
+        Some(Moment(u64::try_from(zoned.timestamp().as_millisecond()).unwrap_or(0)))
     }
 }
 
@@ -262,6 +262,7 @@ mod tests {
         for text in ["2024022", "202402290", "20240230", "2024-2-9", "+0240229", ""] {
             assert_eq!(format.read(text.as_bytes()), None, "{text}");
         }
+        assert_eq!(format.read(b"19600101"), Some(Moment(0)), "before 1970 it is 1970");
     }
 
     #[test]

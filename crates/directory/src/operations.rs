@@ -211,7 +211,7 @@ impl Directory {
         let dn = match self.user_named(user, RequestTime::now()) {
             Ok(Some(dn)) => dn,
             // Who is not authenticated is not told which users there are.
-            _ if session.identity.is_anonymous() => "dn:".to_owned(),
+            _ if session.identity.is_anonymous() => return self.updating().submit(session, asked, done),
             other => {
                 let result = other.err().unwrap_or_else(|| Refusal::NoSuchUser { user: shown(user) }.into());
                 done(self.updating().unknown_user(session, asked, result));

@@ -190,7 +190,8 @@ ldap::refusals! {
         StateBoolean { number: i64 } = ResultCode::CONSTRAINT_VIOLATION,
             "Operation {number} on the state of an account takes one value, true or false";
         StateTime { number: i64, value: String } = ResultCode::CONSTRAINT_VIOLATION,
-            "Operation {number} on the state of an account takes a time such as 20261122094913.380Z, not \"{value}\"";
+            "Operation {number} on the state of an account takes a time since 1970 such as 20261122094913.380Z, not \
+            \"{value}\"";
         StateValues { number: i64 } = ResultCode::CONSTRAINT_VIOLATION,
             "Operation {number} on the state of an account does not take so many values";
 

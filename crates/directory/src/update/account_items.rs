@@ -11,8 +11,8 @@ use access::guesses::Guessed;
 use accounts::{Account, AccountState, HistoryValue, Lock, LockEnd, Moment, TimeFormat};
 use ldap::LdapResult;
 use ldap::password_policy_state::StateItem;
-use query::account_state::moment;
 use query::error::shown;
+use schema::rule::generalized_time_ms;
 
 use super::password_case::PasswordCase;
 use crate::refusal::Refusal;
@@ -332,5 +332,6 @@ fn all_times(item: StateItem, values: &[Vec<u8>], now: Moment) -> Result<Vec<Mom
 const TIMES_MAX: usize = 1_000;
 
 fn read_time(item: StateItem, value: &[u8]) -> Result<Moment, LdapResult> {
-    moment(value).ok_or_else(|| Refusal::StateTime { number: item as i64, value: shown(value) }.into())
+    let time = generalized_time_ms(value).and_then(|ms| u64::try_from(ms).ok()).map(Moment);
+    time.ok_or_else(|| Refusal::StateTime { number: item as i64, value: shown(value) }.into())
 }

@@ -9,7 +9,7 @@ use schema::NormalizedDn;
 use super::context::UpdateContext;
 use super::order::Order;
 use super::password_checks::Refused;
-use crate::bind::{ClearPassword, ComparedPassword, Proven};
+use crate::bind::{BindFailure, ClearPassword, ComparedPassword, Proven};
 use crate::refusal::Refusal;
 
 /// Whose password it is said to be.
@@ -39,7 +39,11 @@ impl UpdateContext<'_> {
         wrong: impl FnOnce() -> LdapResult,
     ) -> Result<OldPassword, LdapResult> {
         let Whose { name, sent } = whose;
-        let claimed = self.binding.claim(name)?;
+        let claimed = match name.as_bytes() {
+            // What the client sent is no name: it is whatever nobody is called.
+            [] => self.binding.claim_nobody(sent, BindFailure::NoEntry),
+            _ => self.binding.claim(name)?,
+        };
         self.guess_watch.check(order.session, sent)?;
         let compared = self.binding.compare_password(claimed, password)?;
         if matches!(compared, ComparedPassword::Wrong(_)) {

@@ -25,7 +25,7 @@ fn local(text: &str, zone: &TimeZone) -> Option<Timestamp> {
 }
 
 /// A time with a zone, or a generalized time: `20261121100000Z`.
-fn zoned(text: &str) -> Option<Timestamp> {
+pub fn zoned(text: &str) -> Option<Timestamp> {
     if let Ok(time) = text.parse() {
         return Some(time);
     }

@@ -4,6 +4,7 @@ use jiff::{Span, Timestamp, Zoned};
 use ldap::password_policy_state::StateItem;
 
 use super::state::State;
+use crate::tools::time::zoned;
 
 /// What is said of an account.
 pub struct Described {
@@ -22,7 +23,8 @@ pub fn describe(dn: &str, state: &State, now: &Zoned) -> Described {
         blocks.extend(["An administrator has disabled it. To let it be used again:".to_owned(), command("enable")]);
     }
     if let Some(ended) = words.past(StateItem::GetAccountExpiration) {
-        blocks.push(format!("It ended {ended}. To prolong it, set ds-pwp-account-expiration-time to a later time."));
+        blocks.push(format!("It ended {ended}. To let it be used without an end:"));
+        blocks.push(format!("  pando manage-account clear-account-expiration-time --targetDN {}", quoted(dn)));
     }
     if let Some(lock) = words.lock() {
         blocks.extend([format!("{lock} To unlock it now:"), command("unlock")]);
@@ -141,13 +143,13 @@ impl Words<'_> {
     /// A time of the past; none when it lies ahead.
     fn past(&self, item: StateItem) -> Option<String> {
         let text = self.state.value(item)?;
-        let time = generalized(&text)?;
+        let time = zoned(&text)?;
         if time <= self.now.timestamp() { self.moment(&text) } else { None }
     }
 
     /// A generalized time for people: a text that is none stays as it is.
     fn moment(&self, text: &str) -> Option<String> {
-        let Some(time) = generalized(text) else { return Some(text.to_owned()) };
+        let Some(time) = zoned(text) else { return Some(text.to_owned()) };
         let ago = self.now.timestamp().duration_since(time).as_secs();
         let zoned = self.zoned(time);
         Some(if ago >= 0 { format!("{zoned} ({} ago)", length(ago)) } else { format!("{zoned} (in {})", length(-ago)) })
@@ -168,12 +170,6 @@ impl Words<'_> {
         let format = if zoned.date() == self.now.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
         zoned.strftime(format).to_string()
     }
-}
-
-/// `20261121100000.123Z`
-fn generalized(text: &str) -> Option<Timestamp> {
-    let microseconds = crate::tools::time::parse(text).ok()?;
-    Timestamp::from_microsecond(i64::try_from(microseconds).ok()?).ok()
 }
 
 fn counted(count: i64, one: &str, several: &str) -> String {
@@ -283,5 +279,18 @@ mod tests {
             described(&[(StateItem::GetSecondsUntilPasswordExpiration, "0"), (StateItem::GetGraceLeft, "1")]);
         assert!(is_usable && text.contains("Its password has expired. 1 grace login is left."), "{text}");
         assert_eq!(quoted("cn=O'Neil, x"), "'cn=O'\\''Neil, x'");
+    }
+
+    /// Also one of before 1970, as other servers may have it.
+    #[test]
+    fn an_account_that_ended_is_shown_with_the_command_that_mends_it() {
+        let (is_usable, text) = described(&[(StateItem::GetAccountExpiration, "19600101000000.000Z")]);
+        assert!(!is_usable);
+        assert_eq!(
+            text,
+            "uid=ann,dc=example,dc=com\n\nThe account cannot be used:\n\
+             It ended 1960-01-01 00:00 (24432 days ago). To let it be used without an end:\n  \
+             pando manage-account clear-account-expiration-time --targetDN uid=ann,dc=example,dc=com\n"
+        );
     }
 }
