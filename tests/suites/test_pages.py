@@ -12,6 +12,7 @@ COMMANDS = {
     "access-shadow": 6,
     "access-tests": 4,
     "changing-passwords": 6,
+    "client-tools": 4,
     "linux-logins": 2,
     "load-tools": 7,
     "logins": 2,

@@ -1,6 +1,7 @@
 //! One connection to another LDAP server: one request at a time.
 
 use std::net::TcpStream;
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -133,6 +134,21 @@ impl Connection {
     /// # Errors
     /// When no answer comes. The connection is of no use then.
     pub fn ask(&mut self, request: &[u8], each: &mut dyn FnMut(&Response<'_>)) -> Result<LdapResult, OutboundError> {
+        self.ask_messages(request, &mut |message| {
+            each(&message.op);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// The same with the controls of what comes, and until the asker has enough.
+    ///
+    /// # Errors
+    /// When no answer comes, or the asker has enough before the result. The connection is of no use then.
+    pub fn ask_messages(
+        &mut self,
+        request: &[u8],
+        each: &mut dyn FnMut(&ServerMessage<'_>) -> ControlFlow<()>,
+    ) -> Result<LdapResult, OutboundError> {
         self.id = self.next_id();
         let mut until = self.patience.deadline();
         self.stream.send(request, until)?;
@@ -151,10 +167,13 @@ impl Connection {
                 if message.id != self.id {
                     continue;
                 }
-                each(&message.op);
+                let goes_on = each(&message).is_continue();
                 if let Some(result) = message.op.result().cloned() {
                     self.received.drain(..done);
                     return Ok(result);
+                }
+                if !goes_on {
+                    return Err(OutboundError::Enough);
                 }
                 if matches!(self.patience, Patience::Silence(_)) {
                     until = self.patience.deadline();

@@ -46,6 +46,9 @@ pub enum OutboundError {
     /// The server said that it ends the connection.
     #[error("the server ends the connection: {0}")]
     Disconnected(Box<LdapResult>),
+    /// Whoever asked wants no more of the answer.
+    #[error("the rest of the answer is not read")]
+    Enough,
     /// What comes is no message, or one longer than what is read.
     #[error("the answer cannot be read: {0}")]
     Frame(#[from] FrameError),

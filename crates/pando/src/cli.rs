@@ -7,11 +7,15 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Command, CommandFactory, Parser, Subcommand};
 
+use crate::ldap_client::status::PARAMETER_ERROR;
 use crate::output::errln;
 use crate::tools;
 
 /// Exit status for a command line that makes no sense.
 const USAGE_STATUS: u8 = 2;
+
+/// Tools whose exit status is a result code: 2 would be one of a server.
+const CLIENTS: [&str; 5] = ["ldapsearch", "ldapmodify", "ldapdelete", "ldapcompare", "ldappasswordmodify"];
 
 /// Where an instance is when neither `--instance` nor `PANDO_HOME` says so.
 const DEFAULT_INSTANCE: &str = "pando-data";
@@ -96,6 +100,16 @@ pub enum Tool {
     ConvertAccounts(tools::convert_accounts::Options),
     /// Make sample data from a template
     Makeldif(tools::makeldif::Options),
+    /// Search any LDAP server, and print LDIF
+    Ldapsearch(tools::ldapsearch::Options),
+    /// Add, modify, rename and delete entries of any LDAP server by LDIF
+    Ldapmodify(tools::ldapmodify::Options),
+    /// Delete entries of any LDAP server
+    Ldapdelete(tools::ldapdelete::Options),
+    /// Find out whether an entry of any LDAP server has a value
+    Ldapcompare(tools::ldapcompare::Options),
+    /// Change a password at any LDAP server
+    Ldappasswordmodify(tools::ldappasswordmodify::Options),
     /// Measure how many searches a server answers, and how fast
     Searchrate(tools::searchrate::Options),
     /// Measure how many modifications a server answers, and how fast
@@ -139,6 +153,11 @@ impl Tool {
             Tool::Undo(_) => "undo",
             Tool::ConvertAccounts(_) => "convert-accounts",
             Tool::Makeldif(_) => "makeldif",
+            Tool::Ldapsearch(_) => "ldapsearch",
+            Tool::Ldapmodify(_) => "ldapmodify",
+            Tool::Ldapdelete(_) => "ldapdelete",
+            Tool::Ldapcompare(_) => "ldapcompare",
+            Tool::Ldappasswordmodify(_) => "ldappasswordmodify",
             Tool::Searchrate(_) => "searchrate",
             Tool::Modrate(_) => "modrate",
             Tool::Addrate(_) => "addrate",
@@ -228,7 +247,8 @@ fn report_usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let names = ["pando"].into_iter().chain(tool).chain(words.find(is_within));
     let program = names.collect::<Vec<_>>().join(" ");
     errln!("{program}: {} (see {program} --help)", mistake(error, tool));
-    ExitCode::from(USAGE_STATUS)
+    let is_client = tool.is_some_and(|tool| CLIENTS.contains(&tool));
+    ExitCode::from(if is_client { PARAMETER_ERROR } else { USAGE_STATUS })
 }
 
 /// What is wrong with a command line.

@@ -26,6 +26,11 @@ impl Failure {
         Self { status, ..self }
     }
 
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        self.status
+    }
+
     /// The message.
     pub fn message(&self) -> &str {
         &self.message

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use runtime::secret_file;
+use zeroize::Zeroizing;
 
 use crate::failure::{Context, Failure};
 
@@ -10,4 +11,13 @@ use crate::failure::{Context, Failure};
 pub fn first_line(file: &Path) -> Result<String, Failure> {
     let line = secret_file::first_line(file, secret_file::GIVEN).context(file.display())?;
     line.map(|line| line.to_string()).ok_or_else(|| Failure::new(format_args!("{} is empty", file.display())))
+}
+
+/// A password of the command line, or else the first line of a file.
+pub fn given_or_first_line(given: Option<&str>, file: Option<&Path>) -> Result<Option<Zeroizing<String>>, Failure> {
+    match (given, file) {
+        (Some(given), _) => Ok(Some(Zeroizing::new(given.to_owned()))),
+        (None, Some(file)) => first_line(file).map(Zeroizing::new).map(Some),
+        (None, None) => Ok(None),
+    }
 }

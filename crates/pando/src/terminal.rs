@@ -42,6 +42,11 @@ pub fn ask(question: &str, default: &str) -> Result<String, Failure> {
     Ok(if answer.is_empty() { default.to_owned() } else { answer })
 }
 
+/// Waits until a person goes on.
+pub fn wait_for_return() -> Result<(), Failure> {
+    read_line().map(drop)
+}
+
 /// Asks until the answer will do; what is wrong with one is said before the question comes again.
 pub fn ask_until<T>(question: &str, default: &str, check: impl Fn(&str) -> Result<T, Failure>) -> Result<T, Failure> {
     loop {
@@ -58,12 +63,13 @@ pub fn ask_password(question: &str) -> Result<String, Failure> {
     if !input.is_terminal() {
         return read_line();
     }
-    note(format_args!("{question}: "));
     let before = tcgetattr(&input).context("terminal")?;
     let mut silent = before.clone();
     silent.local_modes.remove(LocalModes::ECHO);
     silent.local_modes.insert(LocalModes::ECHONL);
     tcsetattr(&input, OptionalActions::Now, &silent).context("terminal")?;
+    // Asked sooner, a quick answer would be shown.
+    note(format_args!("{question}: "));
     let answer = read_line();
     tcsetattr(&input, OptionalActions::Now, &before).context("terminal")?;
     answer

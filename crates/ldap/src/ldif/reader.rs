@@ -29,6 +29,13 @@ impl<R: BufRead> Reader<R> {
         Self { stream, urls: UrlValues::Refuse, raw: Vec::new(), raw_line: 1, next_line: 1, is_at_start: true }
     }
 
+    /// The same with values by URL read or refused.
+    #[must_use]
+    pub fn with_urls(mut self, urls: UrlValues) -> Self {
+        self.urls = urls;
+        self
+    }
+
     /// Reads the next content record into `entry`; `false` at the end.
     ///
     /// # Errors

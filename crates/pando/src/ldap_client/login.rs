@@ -3,11 +3,12 @@
 use std::fmt;
 
 use ldap::client::{self, Response};
-use ldap::{LdapResult, ResultCode};
+use ldap::{ControlBuf, LdapResult, ResultCode};
 use password::ScramHash;
 use sasl::scram::{ScramClient, ScramClientFault, ScramProven};
 use zeroize::Zeroizing;
 
+use super::status;
 use crate::failure::Failure;
 
 /// How a connection is bound.
@@ -141,7 +142,11 @@ impl SaslLogin {
 
 /// A bind on its way.
 #[derive(Debug, Default)]
-pub struct Exchange(State);
+pub struct Exchange {
+    state: State,
+    /// What each request of it has.
+    controls: Vec<ControlBuf>,
+}
 
 #[derive(Debug, Default)]
 enum State {
@@ -183,16 +188,11 @@ impl Refusal {
     /// For the person at the terminal; the exit status is the result code.
     pub fn failure(&self, what: &str) -> Failure {
         let status = match self {
-            Refusal::Server(result) => exit_status(result.code),
+            Refusal::Server(result) => status::of(result.code),
             Refusal::Scram(_) => 1,
         };
         Failure::new(format_args!("{what}: {self}")).with_status(status)
     }
-}
-
-/// The exit status of a tool that ends with a result code: the code, as in OpenDJ's tools; 255 for codes above it.
-pub fn exit_status(code: ResultCode) -> u8 {
-    u8::try_from(code.as_i32()).unwrap_or(u8::MAX)
 }
 
 impl Login {
@@ -203,17 +203,23 @@ impl Login {
 
     /// Appends the first request.
     pub fn begin(&self, id: i32, out: &mut Vec<u8>) -> Exchange {
-        match self {
+        self.begin_with(Vec::new(), id, out)
+    }
+
+    /// The same with controls on each request.
+    pub fn begin_with(&self, controls: Vec<ControlBuf>, id: i32, out: &mut Vec<u8>) -> Exchange {
+        let state = match self {
             Login::Anonymous => {
-                client::bind(out, id, "", &[], &[]);
-                Exchange::default()
+                client::bind(out, id, "", &[], &controls);
+                State::Last
             }
             Login::Simple { dn, password } => {
-                client::bind(out, id, dn, password.as_bytes(), &[]);
-                Exchange::default()
+                client::bind(out, id, dn, password.as_bytes(), &controls);
+                State::Last
             }
-            Login::Sasl(sasl) => sasl.begin(id, out),
-        }
+            Login::Sasl(sasl) => sasl.begin(&controls, id, out),
+        };
+        Exchange { state, controls }
     }
 
     fn password(&self) -> &str {
@@ -226,7 +232,7 @@ impl Login {
 }
 
 impl SaslLogin {
-    fn begin(&self, id: i32, out: &mut Vec<u8>) -> Exchange {
+    fn begin(&self, controls: &[ControlBuf], id: i32, out: &mut Vec<u8>) -> State {
         let (credentials, state) = match self.mechanism {
             Mechanism::Anonymous => (self.authid.as_bytes().to_vec(), State::Last),
             Mechanism::External => (self.authzid.clone().unwrap_or_default().into_bytes(), State::Last),
@@ -242,8 +248,8 @@ impl SaslLogin {
             }
         };
         let credentials = Zeroizing::new(credentials);
-        client::sasl_bind(out, id, "", self.mechanism.name(), Some(&credentials), &[]);
-        Exchange(state)
+        client::sasl_bind(out, id, "", self.mechanism.name(), Some(&credentials), controls);
+        state
     }
 }
 
@@ -260,12 +266,12 @@ impl Exchange {
             return Err(Refusal::Server(Box::new(answer.result().cloned().unwrap_or_else(LdapResult::success))));
         };
         let said = credentials.unwrap_or_default();
-        match (std::mem::take(&mut self.0), result.code) {
+        match (std::mem::take(&mut self.state), result.code) {
             (State::Challenged(client), ResultCode::SASL_BIND_IN_PROGRESS) => {
                 let (proven, last) = client.prove(said, login.password()).map_err(Refusal::Scram)?;
                 let Login::Sasl(sasl) = login else { return Ok(Progress::Bound) };
-                client::sasl_bind(out, id, "", sasl.mechanism.name(), Some(&last), &[]);
-                self.0 = State::Proven(proven);
+                client::sasl_bind(out, id, "", sasl.mechanism.name(), Some(&last), &self.controls);
+                self.state = State::Proven(proven);
                 Ok(Progress::Asked)
             }
             (State::Proven(proven), ResultCode::SUCCESS) => {

@@ -2,12 +2,17 @@
 //!
 //! Knows connections and binds; what is asked on them is for each tool.
 
+mod controls;
 mod login;
 mod options;
+mod session;
+pub mod status;
 #[cfg(test)]
 mod tests;
 mod words;
 
+pub use controls::{CommonControlOptions, ControlOptions, parse_filter, parse_value};
 pub use login::{Exchange, Login, Progress, SaslLogin};
 pub use options::ConnectionOptions;
+pub use session::{Session, SessionOptions, time_text};
 pub use words::{dereferencing, scope};

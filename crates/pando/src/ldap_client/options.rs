@@ -1,25 +1,32 @@
 //! The options that OpenDJ's LDAP clients share: where the server is, TLS, and who binds.
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use durable::ReadBound;
+use ldap::ControlBuf;
+use ldap::client::ServerMessage;
 use outbound::{Connection, Security, Server, Settings, TlsRules, Trust};
 use runtime::tls_keys::{CertificateFiles, Pin, trusted_certificates};
 use rustls::ClientConfig;
 use zeroize::Zeroizing;
 
 use super::login::{Login, Progress, Refusal, SaslLogin};
+use super::status;
 use crate::failure::{Context, Failure};
-use crate::password_file::first_line;
+use crate::password_file::given_or_first_line;
 use crate::terminal;
 
-/// An answer that does not come for so long is given up.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(24 * 3600);
+/// An answer that does not come for so long is given up: a persistent search has none for years.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 /// What stands for no limit of time.
 const NO_LIMIT: Duration = Duration::from_secs(24 * 3600);
+/// Longest file with certificates or keys that is read.
+const STORE_BYTES_MAX: u64 = 4 << 20;
 /// What a PEM file has somewhere.
 const PEM_MARK: &[u8] = b"-----BEGIN ";
 
@@ -155,14 +162,18 @@ impl ConnectionOptions {
                 Trust::Issuers(vec![path.clone()])
             }
             Some(path) => {
-                let pin = secret(self.trust_store_password.as_deref(), self.trust_store_password_file.as_deref())?;
+                let pin = given_or_first_line(
+                    self.trust_store_password.as_deref(),
+                    self.trust_store_password_file.as_deref(),
+                )?;
                 Trust::Certificates(trusted_certificates(path, &pin.unwrap_or_default()).map_err(Failure::new)?)
             }
         };
         let identity = match &self.key_store {
             None => None,
             Some(path) => {
-                let pin = secret(self.key_store_password.as_deref(), self.key_store_password_file.as_deref())?;
+                let pin =
+                    given_or_first_line(self.key_store_password.as_deref(), self.key_store_password_file.as_deref())?;
                 let files = CertificateFiles {
                     certificate: path.clone(),
                     private_key: path.clone(),
@@ -194,7 +205,8 @@ impl ConnectionOptions {
     }
 
     fn password_of(&self, user: &str) -> Result<Zeroizing<String>, Failure> {
-        match secret(self.password.as_deref().filter(|word| *word != "-"), self.password_file.as_deref())? {
+        match given_or_first_line(self.password.as_deref().filter(|word| *word != "-"), self.password_file.as_deref())?
+        {
             Some(password) => Ok(password),
             None if terminal::is_interactive() => {
                 terminal::ask_password(&format!("Password for user '{user}'")).map(Zeroizing::new)
@@ -209,12 +221,17 @@ impl ConnectionOptions {
 impl Target {
     /// A connection that is bound; its refusal ends the tool with the result code as its status.
     pub fn connect(&self, login: &Login) -> Result<Connection, Failure> {
-        let mut connection = Connection::open(&self.server, &self.settings)
-            .map_err(|error| Failure::new(format_args!("{}: {error}", self.server)).with_status(CONNECT_ERROR))?;
+        let mut connection = self.open()?;
         if !login.is_anonymous() {
-            bind(&mut connection, login)?;
+            bind(&mut connection, login, Vec::new(), &mut |_| {})?;
         }
         Ok(connection)
+    }
+
+    /// A connection that nobody has bound.
+    pub fn open(&self) -> Result<Connection, Failure> {
+        Connection::open(&self.server, &self.settings)
+            .map_err(|error| Failure::new(format_args!("{}: {error}", self.server)).with_status(status::CONNECT_ERROR))
     }
 
     /// The address at which the server answers.
@@ -227,26 +244,31 @@ impl Target {
                 Err(error) => failure = Failure::new(format_args!("{address}: {error}")),
             }
         }
-        Err(failure.with_status(CONNECT_ERROR))
+        Err(failure.with_status(status::CONNECT_ERROR))
     }
 }
 
-/// The client-side result code for a server that cannot be reached.
-const CONNECT_ERROR: u8 = 91;
-
-fn bind(connection: &mut Connection, login: &Login) -> Result<(), Failure> {
+/// Binds; `each` gets the answers, and their controls with them.
+pub fn bind(
+    connection: &mut Connection,
+    login: &Login,
+    controls: Vec<ControlBuf>,
+    each: &mut dyn FnMut(&ServerMessage<'_>),
+) -> Result<(), Failure> {
     let mut request = Zeroizing::new(Vec::new());
-    let mut exchange = login.begin(connection.next_id(), &mut request);
+    let mut exchange = login.begin_with(controls, connection.next_id(), &mut request);
     loop {
         let mut next = Zeroizing::new(Vec::new());
         let id = connection.next_id().checked_add(1).unwrap_or(1);
         let mut progress = None;
-        let mut each = |answer: &ldap::client::Response<'_>| {
-            if answer.result().is_some() {
-                progress = Some(exchange.go_on(login, answer, id, &mut next));
+        let mut take = |message: &ServerMessage<'_>| {
+            if message.op.result().is_some() {
+                each(message);
+                progress = Some(exchange.go_on(login, &message.op, id, &mut next));
             }
+            ControlFlow::Continue(())
         };
-        connection.ask(&request, &mut each).context("binding")?;
+        connection.ask_messages(&request, &mut take).map_err(status::lost)?;
         match progress {
             Some(Ok(Progress::Asked)) => request = next,
             Some(Ok(Progress::Bound)) | None => return Ok(()),
@@ -255,15 +277,7 @@ fn bind(connection: &mut Connection, login: &Login) -> Result<(), Failure> {
     }
 }
 
-fn secret(given: Option<&str>, file: Option<&Path>) -> Result<Option<Zeroizing<String>>, Failure> {
-    match (given, file) {
-        (Some(given), _) => Ok(Some(Zeroizing::new(given.to_owned()))),
-        (None, Some(file)) => first_line(file).map(Zeroizing::new).map(Some),
-        (None, None) => Ok(None),
-    }
-}
-
 fn is_pem(path: &Path) -> Result<bool, Failure> {
-    let bytes = Zeroizing::new(std::fs::read(path).context(path.display())?);
+    let bytes = Zeroizing::new(ReadBound::stream(STORE_BYTES_MAX).read(path).context(path.display())?);
     Ok(bytes.windows(PEM_MARK.len()).any(|part| part == PEM_MARK))
 }

@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use durable::ReadBound;
+
 use crate::makeldif::Random;
 
+/// Longest file of lines that is read.
+const FILE_BYTES_MAX: u64 = 256 << 20;
 /// Most characters of a random text.
 const LENGTH_MAX: usize = 64 << 10;
 
@@ -180,7 +184,7 @@ fn characters_of(mut text: &str) -> Option<Vec<char>> {
 fn lines_of(path: &str) -> Result<Vec<String>, GeneratorError> {
     let path = Path::new(path.trim());
     let failed = |problem: String| GeneratorError::File { path: path.to_owned(), problem };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let text = ReadBound::stream(FILE_BYTES_MAX).text(path).map_err(|error| failed(error.to_string()))?;
     let lines: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
     if lines.is_empty() { Err(failed("the file has no lines".to_owned())) } else { Ok(lines) }
 }

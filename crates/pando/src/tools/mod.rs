@@ -14,6 +14,11 @@ pub mod export_ldif;
 mod filter;
 pub mod import_ldif;
 pub mod index_advice;
+pub mod ldapcompare;
+pub mod ldapdelete;
+pub mod ldapmodify;
+pub mod ldappasswordmodify;
+pub mod ldapsearch;
 mod load;
 pub mod logstat;
 pub mod makeldif;
@@ -65,6 +70,11 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::Undo(options) => undo::run(&instance, options),
         Tool::ConvertAccounts(options) => convert_accounts::run(options),
         Tool::Makeldif(options) => makeldif::run(options),
+        Tool::Ldapsearch(options) => ldapsearch::run(options),
+        Tool::Ldapmodify(options) => ldapmodify::run(options),
+        Tool::Ldapdelete(options) => ldapdelete::run(options),
+        Tool::Ldapcompare(options) => ldapcompare::run(options),
+        Tool::Ldappasswordmodify(options) => ldappasswordmodify::run(options),
         Tool::Searchrate(options) => searchrate::run(options),
         Tool::Modrate(options) => modrate::run(options),
         Tool::Addrate(options) => addrate::run(options),
