@@ -34,7 +34,7 @@ pub enum Error {
         offset: usize,
     },
     /// Something follows where nothing may.
-    #[error("{remaining} bytes are left over at byte {offset}")]
+    #[error("the element should end at byte {offset} and has more (bytes: {remaining})")]
     TrailingBytes {
         /// Where the rest begins.
         offset: usize,

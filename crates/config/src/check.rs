@@ -8,13 +8,14 @@ use crate::error::{ConfigError, Places};
 use crate::object::Object;
 use crate::syntax::Syntax;
 use crate::value::Value;
-use crate::{pass_through, password_policy, plugin, sasl_handler, storage_scheme, virtual_attribute};
+use crate::{notification, pass_through, password_policy, plugin, sasl_handler, storage_scheme, virtual_attribute};
 
 /// All faults between objects.
 pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
     let mut check = Check { objects, places: Places(text), errors: Vec::new() };
     check.references();
     check.handlers();
+    check.keys();
     check.soft_and_hard();
     check.single_owner("backend", "base-dn", "base DN");
     check.empty_base_dn();
@@ -28,6 +29,7 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
         storage_scheme::faults(objects),
         sasl_handler::faults(objects),
         pass_through::faults(objects),
+        notification::faults(objects),
         password_policy::fault_of_default(objects).into_iter().collect(),
         password_policy::faults_of_root_users(objects),
     ];
@@ -98,6 +100,12 @@ impl Check<'_> {
                     format!("{title} has {cause} and therefore needs \"key-manager-provider\""),
                 );
             }
+            for name in ["ssl-protocol", "ssl-cipher-suite"] {
+                if object.settings.contains_key(name) && !ssl && !start_tls {
+                    let text = format!("{title} has {name}, but no TLS: set use-ssl or allow-start-tls, or remove it");
+                    self.fault(object.offset_of(name), text);
+                }
+            }
             if object.variant.type_name == "http" {
                 continue;
             }
@@ -155,6 +163,23 @@ impl Check<'_> {
                     );
                     self.fault(object.offset_of(soft_name), message);
                 }
+            }
+        }
+    }
+
+    /// Of two places for one key, or for its password, only one would be read.
+    fn keys(&mut self) {
+        const PEM: [&str; 2] = ["pem-certificate-file", "pem-private-key-file"];
+        const PINS: [&str; 2] = ["key-store-pin-file", "key-store-pin-environment-variable"];
+        for object in Self::of(self.objects, "key-manager-provider") {
+            let is_set = |name: &&str| object.settings.contains_key(*name);
+            if let Some(name) = PEM.iter().find(|name| is_set(name) && is_set(&"key-store-file")) {
+                let text = format!("{} has key-store-file and {name}: remove one of them", object.title());
+                self.fault(object.offset_of(name), text);
+            }
+            if PINS.iter().all(is_set) {
+                let text = format!("{} has {}: remove one of them", object.title(), PINS.join(" and "));
+                self.fault(object.offset_of(PINS[1]), text);
             }
         }
     }
@@ -266,4 +291,86 @@ fn is_folder_name(id: &str) -> bool {
     !id.is_empty()
         && !id.starts_with('.')
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::Config;
+
+    fn told(text: &str) -> String {
+        Config::parse(text, Path::new("pando.toml")).map_or_else(|faults| faults.to_string(), |_| String::new())
+    }
+
+    /// What is accepted is obeyed: a property that could have no effect is refused.
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        const HANDLER: &str = "[connection-handler.a]\ntype = \"ldap\"\nlisten-port = 1\n\
+                               ssl-cipher-suite = \"TLS_AES_256_GCM_SHA384\"\n";
+        const KEYS: &str = "[key-manager-provider.k]\n";
+        const SETS: &str = "[password-validator.v]\ntype = \"character-set\"\ncharacter-set = [\"1:abc\", \"1:123\"]\n";
+        let policy = |text: &str| format!("[password-policy.p]\n{text}\n");
+        let tls = format!("{HANDLER}use-ssl = true\nkey-manager-provider = \"k\"\n{KEYS}");
+        for (good, bad, word) in [
+            (tls, HANDLER.to_owned(), "has ssl-cipher-suite, but no TLS"),
+            (
+                format!("{KEYS}key-store-file = \"a\"\nkey-store-pin-file = \"b\""),
+                format!("{KEYS}key-store-file = \"a\"\npem-certificate-file = \"b\""),
+                "has key-store-file and pem-certificate-file: remove one",
+            ),
+            (
+                format!("{KEYS}key-store-pin-environment-variable = \"P\""),
+                format!("{KEYS}key-store-pin-environment-variable = \"P\"\nkey-store-pin-file = \"b\""),
+                "has key-store-pin-file and key-store-pin-environment-variable: remove one",
+            ),
+            (
+                format!("{SETS}min-character-sets = 2"),
+                format!("{SETS}min-character-sets = 3"),
+                "number of its sets is 2",
+            ),
+            (
+                policy("grace-login-interval = \"1 d\"\ngrace-login-count = 1"),
+                policy("grace-login-interval = \"1 d\""),
+                "allows no grace login",
+            ),
+            (
+                policy("failure-delay-max = \"2 s\"\nfailure-delay = \"1 s\""),
+                policy("failure-delay-max = \"2 s\""),
+                "no failure-delay that could grow",
+            ),
+            (
+                "[mail-server.m]\nsmtp-server = \"mail.example.com:25\"".to_owned(),
+                "[mail-server.m]\nsmtp-server = \"mail.example.com:smtp\"".to_owned(),
+                "\"smtp-server\" is \"mail.example.com:smtp\"",
+            ),
+        ] {
+            assert_eq!(told(&good), "", "{good}");
+            assert!(told(&bad).contains(word), "{bad}: {}", told(&bad));
+        }
+    }
+
+    #[test]
+    fn names_of_objects_are_seen_and_can_be_written() {
+        for (name, word) in [
+            ("", "must not be empty"),
+            (" ", "must not be empty"),
+            (" p", "must not begin or end with a blank"),
+            ("p ", "must not begin or end with a blank"),
+            ("p\\u0000", "must not have control characters"),
+            ("p\\nq", "must not have control characters"),
+        ] {
+            let told = told(&format!("[password-policy.\"{name}\"]\n"));
+            assert!(told.contains(word), "{name:?}: {told}");
+        }
+        assert_eq!(told("[password-policy.\"A policy of Zoë\"]\n"), "");
+    }
+
+    #[test]
+    fn a_wrong_number_is_told_both_its_bounds() {
+        let told = told("[password-policy.p]\nlockout-failure-count = 99999999999\n");
+        assert!(told.contains("a whole number from 0 to 2147483647"), "{told}");
+        let told = self::told("[sasl-mechanism-handler.o]\ntype = \"oauthbearer\"\ntoken-issuer = \"\"\n");
+        assert!(told.contains("it must be a text that is not empty"), "{told}");
+    }
 }

@@ -250,6 +250,18 @@ impl Config {
         found
     }
 
+    /// Who goes by a password policy without naming it, as the end of "is …": without its table, the policy would be
+    /// the built-in one of that name.
+    pub(crate) fn user_of_policy(&self, name: &str) -> Option<&'static str> {
+        let dn = password_policy::dn_of(name);
+        let is_it = |policy: &PasswordPolicy| policy.dn.eq_ignore_ascii_case(&dn);
+        if is_it(&self.default_policy) {
+            return Some("the policy of all users for whom nothing says another (default-password-policy of [global])");
+        }
+        let is_of_root = self.root_users.iter().any(|user| is_it(&user.policy));
+        is_of_root.then_some("the policy of root users (password-policy of [root-dn-user.NAME])")
+    }
+
     /// The backend of that id, in any case.
     #[must_use]
     pub fn backend(&self, id: &str) -> Option<&BackendConfig> {

@@ -142,6 +142,12 @@ impl Edit {
     /// # Errors
     /// When there is none.
     pub fn delete(&mut self, path: &[Step<'_>]) -> Result<(), EditError> {
+        if let [("password-policy", name)] = path
+            && let Some(user) = self.config()?.user_of_policy(name)
+        {
+            let text = format!("{} is {user}: name another one there first", title(path));
+            return Err(EditError::Refused(text));
+        }
         let missing = || EditError::Refused(format!("there is no {}", title(path)));
         let Some(((class_name, name), above)) = path.split_last() else { return Ok(()) };
         let is_in_one_line = self.is_in_one_line(above, class_name);
@@ -630,5 +636,25 @@ size-limit = 10
         edit.create(&cn, None).unwrap();
         edit.change(&cn, "index-type", Change::Set, &texts(&["equality"])).unwrap();
         assert_eq!(edit.config().unwrap().backends[0].indexes.len(), 1, "{}", edit.text());
+    }
+
+    #[test]
+    fn a_policy_that_is_in_force_without_being_named_is_not_deleted() {
+        const USER: &str = "[root-dn-user.a]\nalternate-bind-dn = \"cn=a\"\npassword = \"secret12\"\n";
+        let (folder, names) = (tempfile::tempdir().unwrap(), ["Default Password Policy", "Root Password Policy", "p"]);
+        let file = folder.path().join("pando.toml");
+        let delete = |more: &str, name: &str| {
+            let policies: String = names.map(|name| format!("[password-policy.\"{name}\"]\n")).concat();
+            fs::write(&file, format!("{more}{USER}{policies}")).unwrap();
+            let mut edit = Edit::open(&file).unwrap();
+            edit.delete(&[("password-policy", name)]).and_then(|()| edit.save()).map_err(|error| error.to_string())
+        };
+        let told = delete("", "default password policy").unwrap_err();
+        assert!(told.contains("the policy of all users for whom nothing says another"), "{told}");
+        assert!(delete("", "Root Password Policy").unwrap_err().contains("the policy of root users"));
+        assert_eq!(delete("", "p"), Ok(()));
+        let other = "[global]\ndefault-password-policy = \"p\"\n";
+        assert_eq!(delete(other, "Default Password Policy"), Ok(()));
+        assert!(delete(other, "p").is_err());
     }
 }

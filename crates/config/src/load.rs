@@ -11,7 +11,7 @@ use toml_edit::{Document, Item, TableLike, Value as TomlValue};
 use crate::declarations::{CLASSES, class};
 use crate::declare::{Class, Default, Property, Variant};
 use crate::error::{ConfigError, Places};
-use crate::object::{Object, Setting};
+use crate::object::{Object, Setting, quoted};
 use crate::syntax::Syntax;
 use crate::value::{Value, parse};
 
@@ -80,6 +80,11 @@ impl Reader<'_> {
         };
         for (name, item) in table.iter() {
             let offset = start(key_span(table, name));
+            if let Some(fault) = fault_of_name(name) {
+                let name = quoted(name);
+                self.fault(offset, format!("[{}.{name}]: {fault}; the name is {named_by}", class.name));
+                continue;
+            }
             match item.as_table_like() {
                 Some(table) => objects.extend(self.object(class, name.to_owned(), table, offset)),
                 None => self.fault(
@@ -222,6 +227,16 @@ impl Reader<'_> {
         }
         parsed.map(|parsed| (parsed, offset))
     }
+}
+
+/// What is wrong with the name of an object, which stands in commands and messages, and in names of entries.
+fn fault_of_name(name: &str) -> Option<&'static str> {
+    let faults = [
+        (name.trim().is_empty(), "a name must not be empty"),
+        (name != name.trim(), "a name must not begin or end with a blank"),
+        (name.chars().any(char::is_control), "a name must not have control characters"),
+    ];
+    faults.into_iter().find_map(|(is_wrong, fault)| is_wrong.then_some(fault))
 }
 
 fn key_span(table: &dyn TableLike, name: &str) -> Option<Range<usize>> {

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use accounts::AccountEventKind;
 
-use crate::object::Object;
+use crate::object::{Judge, Object};
+use crate::pass_through::is_server;
 use crate::read::Get;
 
 /// `[account-status-notification-handler.NAME]`
@@ -78,6 +79,22 @@ pub struct MailServer {
     pub user: Option<String>,
     /// `smtp-password-file`
     pub password_file: Option<PathBuf>,
+}
+
+const JUDGED: [(&str, Judge); 1] = [("smtp-server", is_server)];
+
+/// Faults that no syntax shows, each with its place in the text.
+pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
+    let mut faults = Vec::new();
+    for object in objects.iter().filter(|object| object.class.name == "mail-server") {
+        object.judge(&JUDGED, &mut faults);
+        let is_set = |name: &str| object.settings.contains_key(name);
+        if is_set("smtp-user") != is_set("smtp-password-file") {
+            let text = "has one of smtp-user and smtp-password-file: set both or neither";
+            faults.push((object.offset, format!("{} {text}", object.title())));
+        }
+    }
+    faults
 }
 
 pub(crate) fn read_handler(object: &Object, instance: &Path) -> NotificationHandler {

@@ -113,7 +113,7 @@ const JUDGED: [(&str, Judge); 3] = [
     ("mapped-search-filter-template", is_template),
 ];
 
-fn is_server(text: &str) -> Result<(), String> {
+pub(crate) fn is_server(text: &str) -> Result<(), String> {
     text.parse::<Server>().map(drop).map_err(|error| error.to_string())
 }
 

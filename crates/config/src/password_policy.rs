@@ -13,7 +13,7 @@ use accounts::{
     AttributeValueRule, BreachList, CharacterSet, CharacterSets, Dictionary, DictionaryRule, LastLogin, Moment,
     PasswordGenerator, PasswordPolicy, QualityRule, StateUpdateFailure, TimeFormat, ValidatorRule,
 };
-use durable::ReadBound;
+use durable::{FileStamp, ReadBound};
 use password::{Scheme, StoredScheme};
 use schema::rule::generalized_time_ms;
 
@@ -288,8 +288,16 @@ fn check_together(get: &Get<'_>, policy: &PasswordPolicy, faults: &mut Vec<Fault
         let text = "stores new passwords by a scheme that it calls deprecated: take it out of one of the lists";
         fault("deprecated-password-storage-scheme", text);
     }
-    if !policy.max_delay.is_zero() && policy.max_delay < policy.min_delay {
+    if !policy.max_delay.is_zero() && policy.min_delay.is_zero() {
+        let text =
+            "has a failure-delay-max, but no failure-delay that could grow to it: set failure-delay, or remove it";
+        fault("failure-delay-max", text);
+    } else if !policy.max_delay.is_zero() && policy.max_delay < policy.min_delay {
         fault("failure-delay-max", "has a failure-delay-max that is shorter than its failure-delay");
+    }
+    if !policy.grace_login_interval.is_zero() && policy.grace_login_count == 0 {
+        let text = "has a grace-login-interval, but allows no grace login: set grace-login-count, or remove it";
+        fault("grace-login-interval", text);
     }
 }
 
@@ -391,8 +399,15 @@ fn character_sets(get: &Get<'_>) -> Result<CharacterSets, Fault> {
             sets.push(set);
         }
     }
-    let min_character_sets =
-        get.one("min-character-sets").map(|_| u32::try_from(get.number("min-character-sets")).unwrap_or(u32::MAX));
+    const MIN: &str = "min-character-sets";
+    let min_character_sets = get.one(MIN).map(|_| u32::try_from(get.number(MIN)).unwrap_or(u32::MAX));
+    if let Some(min) = min_character_sets.filter(|min| usize::try_from(*min).is_ok_and(|min| min > sets.len())) {
+        let (title, count) = (get.object.title(), sets.len());
+        let text = format!(
+            "{title} wants characters of {min} sets (min-character-sets), but the number of its sets is {count}"
+        );
+        return Err((get.object.offset_of(MIN), format!("{text}: lower it, or add sets")));
+    }
     Ok(CharacterSets { sets, allow_unclassified: get.boolean("allow-unclassified-characters"), min_character_sets })
 }
 
@@ -408,9 +423,9 @@ fn dictionary(path: PathBuf, case_sensitive: bool) -> io::Result<Dictionary> {
 }
 
 fn breach_list(path: PathBuf) -> io::Result<BreachList> {
-    let file = BREACH_LIST.open(&path)?;
+    let (stamp, file) = (FileStamp::of(&path), BREACH_LIST.open(&path)?);
     let bytes = file.metadata()?.len();
-    BreachList::open(&path.to_string_lossy(), Arc::new(file), bytes)
+    BreachList::open(&path.to_string_lossy(), Arc::new(file), bytes, stamp)
 }
 
 #[cfg(test)]

@@ -80,6 +80,8 @@ impl Syntax {
     pub fn allowed_instead_of(&self, wrong: &str) -> String {
         let (what, known): (String, &[&str]) = match self {
             Syntax::PrivilegeChange => ("the name of a privilege".to_owned(), &PRIVILEGES),
+            Syntax::Integer { min, max } => return format!("a whole number from {min} to {max}"),
+            Syntax::Text => return "a text that is not empty".to_owned(),
             Syntax::Choice(words) if words.len() > CHOICES_SHOWN => (format!("one of {} words", words.len()), words),
             _ => return self.allowed(),
         };

@@ -212,10 +212,13 @@ fn companions(variant: &Variant, property: &Property) -> &'static [(&'static str
         (_, "ssl-client-auth-policy") => &[("key-manager-provider", "one"), ("trust-manager-provider", "one")],
         ("smtp", "recipient-address") => &[],
         ("smtp", _) => &[("recipient-address", "helpdesk@example.com")],
-        ("", "smtp-user" | "smtp-password-file") => &[("smtp-security", "tls")],
-        (_, "use-ssl" | "allow-start-tls" | "ssl-protocol" | "ssl-cipher-suite" | "trust-manager-provider") => {
-            &[("key-manager-provider", "one")]
-        }
+        ("", "smtp-user") => &[("smtp-security", "tls"), ("smtp-password-file", "one.secret")],
+        ("", "smtp-password-file") => &[("smtp-security", "tls"), ("smtp-user", "directory")],
+        (_, "ssl-protocol" | "ssl-cipher-suite") => &[("key-manager-provider", "one"), ("use-ssl", "true")],
+        (_, "use-ssl" | "allow-start-tls" | "trust-manager-provider") => &[("key-manager-provider", "one")],
+        (_, "failure-delay-max") => &[("failure-delay", "1 ms")],
+        (_, "grace-login-interval") => &[("grace-login-count", "1")],
+        (_, "min-character-sets") => &[("character-set", "1:abc"), ("character-set-ranges", "1:0-9")],
         (_, "max-password-length") => &[("min-password-length", "0")],
         (_, "max-password-age") => &[("password-expiration-warning-interval", "1 s")],
         (_, "idle-lockout-interval" | "last-login-time-format" | "last-login-time-precision") => {
@@ -244,6 +247,7 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Text, "character-set-ranges") => pair("1:a-z", "0:a-zA-Z"),
         (Syntax::Text, "password-character-set") => pair("alpha:abc", "alpha:abcd"),
         (Syntax::Text, "password-format") => pair("alpha:3", "alpha:4"),
+        (Syntax::Dn, "ldapi-map-root-to-dn") => pair("uid=root,dc=example,dc=com", "uid=admin,dc=example,dc=com"),
         (Syntax::Path, "dictionary-file" | "breach-list-file") => pair(
             concat!(env!("CARGO_MANIFEST_DIR"), "/data/one.sha1"),
             concat!(env!("CARGO_MANIFEST_DIR"), "/data/two.sha1"),

@@ -21,6 +21,7 @@ use access::limits::LiveLimits;
 use change::apply::UpdateRules;
 use query::computed::check_tables;
 use query::configured::{all_suffixes, configured_indexes, leniency, suffixes};
+use query::configured_names::check_names;
 use query::facts::Facts;
 use query::policies::ConfiguredPolicies;
 
@@ -39,6 +40,7 @@ pub fn check_configuration(config: &Config, schema: &Arc<Schema>) -> Result<(), 
     LiveLimits::new(config, schema)?;
     RootUsers::new(config, schema)?;
     ConfiguredPolicies::new(config, schema)?;
+    check_names(config, schema)?;
     IdentityMappers::new(config, schema)?;
     SaslSettings::new(config, schema)?;
     read_password_keys(config)?;

@@ -8,6 +8,7 @@ mod access_settings;
 mod account;
 mod admission;
 mod bind;
+mod breach_lists;
 mod check;
 mod compare;
 mod comparison;

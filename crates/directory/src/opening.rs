@@ -14,6 +14,7 @@ use store::index::IndexConfigs;
 use crate::access_settings::access_settings;
 use crate::account::{Reencoder, StateWriter};
 use crate::bind::{Decoys, RememberedBinds};
+use crate::breach_lists::tell_of_lists;
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
 use crate::guess_rates::guess_limits;
@@ -41,6 +42,7 @@ use change::history::{ChangeNumbers, History, LogSource, Recorder, kept_from};
 use query::backend::{Backend, Suffix};
 use query::computed::{ComputedService, check_tables};
 use query::configured::{all_suffixes, configured_indexes, leniency, load_schema};
+use query::configured_names::check_names;
 use query::facts::Facts;
 use query::groups::{GroupOptions, GroupService};
 use query::notices::Notices;
@@ -152,6 +154,7 @@ fn assembled(
     check_tables(&facts, &config.virtual_attributes)?;
     let computed = Arc::new(ComputedService::new(&config.virtual_attributes, backends.len(), &notices));
     let policies = ConfiguredPolicies::new(config, &facts.schema)?;
+    check_names(config, &facts.schema)?;
     let policies = Arc::new(PolicyService::new(policies, backends.len(), &notices));
     let backends: Arc<[Backend]> = backends.into();
     let in_force = InForce::new(Arc::clone(&facts), &backends)
@@ -168,6 +171,7 @@ fn assembled(
         Box::new(move || intake.next_csn()),
     );
     let reencoder = Reencoder::new(states.clone());
+    tell_of_lists(&notices, config);
     let second_factors = SecondFactors::new(config.instance.second_factor_key(), &notices);
     Ok(Directory {
         shapes: backends.iter().map(|_| ShapeTable::default()).collect(),

@@ -10,6 +10,7 @@ use store::StoreError;
 use store::bulk::RebuildWhich;
 
 use crate::access_settings::access_settings;
+use crate::breach_lists::tell_of_lists;
 use crate::directory::Directory;
 use crate::guess_rates::guess_limits;
 use crate::identity_mappers::IdentityMappers;
@@ -24,6 +25,7 @@ use access::AccessControl;
 use query::backend::numbered;
 use query::computed::check_tables;
 use query::configured::configured_indexes;
+use query::configured_names::check_names;
 use query::policies::ConfiguredPolicies;
 
 /// What a new configuration changed.
@@ -79,6 +81,7 @@ impl Directory {
         self.updating().check_plugins(new)?;
         check_tables(&self.facts(), &new.virtual_attributes)?;
         let policies = ConfiguredPolicies::new(new, &self.schema())?;
+        check_names(new, &self.schema())?;
         if self.limits.set(new, &self.schema())? {
             done.applied(Applier::Limits, "The limits of operations changed");
         }
@@ -108,6 +111,7 @@ impl Directory {
         }
         if self.reading.policies.set_configured(policies) {
             done.applied(Applier::PasswordPolicies, "The password policies changed");
+            tell_of_lists(&self.notices, new);
         }
         if self.default_referral.set(new) {
             done.applied(Applier::Referrals, "The servers that requests for other names are referred to changed");

@@ -193,7 +193,7 @@ ldap::refusals! {
             "Operation {number} on the state of an account takes a time since 1970 such as 20261122094913.380Z, not \
             \"{value}\"";
         StateValues { number: i64 } = ResultCode::CONSTRAINT_VIOLATION,
-            "Operation {number} on the state of an account does not take so many values";
+            "Operation {number} on the state of an account has more values than it takes: send one, or none";
 
         // Dynamic entries.
         NotDynamic { remedy: &'static str } = ResultCode::PROTOCOL_ERROR,

@@ -57,6 +57,12 @@ pub enum TrustError {
     /// The machine has no certificates.
     #[error("this machine has no list of trusted certificates ({0}): install ca-certificates, or name a file")]
     System(String),
+    /// No suite goes with a version.
+    #[error(
+        "TLS: none of the cipher suites goes with a protocol version: suites with _WITH_ in their name are of TLSv1.2, \
+         the others of TLSv1.3"
+    )]
+    Suites,
     /// The TLS library refuses the settings.
     #[error("TLS: {0}")]
     Library(String),
@@ -104,7 +110,7 @@ impl Trust {
             .collect();
         let builder = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&versions)
-            .map_err(|error| library(error.to_string()))?;
+            .map_err(|_| TrustError::Suites)?;
         let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
         Ok(Arc::new(match rules.identity {
             Some(identity) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(identity))),

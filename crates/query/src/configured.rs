@@ -53,6 +53,30 @@ pub enum ConfiguredError {
         /// As configured.
         attribute: String,
     },
+    /// Something goes by an attribute that no entry can have.
+    #[error(
+        "{of}: {property} is \"{attribute}\", which the schema does not have: name an attribute type of the schema, or \
+         add this one to it"
+    )]
+    UnknownAttribute {
+        /// What goes by it.
+        of: String,
+        /// Its property.
+        property: &'static str,
+        /// As configured.
+        attribute: String,
+    },
+    /// The system's root would be nobody.
+    #[error(
+        "{of}: ldapi-map-root-to-dn is \"{dn}\", which is neither a root user (alternate-bind-dn of \
+         [root-dn-user.NAME]) nor at or below the base DN of a backend: name one of them"
+    )]
+    LocalRoot {
+        /// The handler.
+        of: String,
+        /// As configured.
+        dn: String,
+    },
     /// Two backends hold the same suffix.
     #[error("the base DN \"{dn}\" belongs to two backends: \"{first}\" and \"{second}\"")]
     DoubleSuffix {

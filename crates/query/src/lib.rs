@@ -15,6 +15,7 @@ pub mod class_flags;
 pub mod class_ids;
 pub mod computed;
 pub mod configured;
+pub mod configured_names;
 pub mod defined_attributes;
 pub mod definition_types;
 pub mod dynamic_entry;

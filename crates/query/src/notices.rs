@@ -39,6 +39,10 @@ pub enum NoticeKind {
     TokenKeys,
     /// What clients call a user by, and several entries have.
     SharedName,
+    /// A list of known passwords that is in use.
+    BreachList,
+    /// A list of known passwords that cannot be searched.
+    BreachListFault,
 }
 
 /// Takes a sentence.

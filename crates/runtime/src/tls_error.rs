@@ -28,6 +28,12 @@ pub enum TlsError {
         /// What the TLS library says.
         reason: String,
     },
+    /// No suite goes with a version.
+    #[error(
+        "TLS: none of the cipher suites of ssl-cipher-suite goes with a version of ssl-protocol: suites with _WITH_ in \
+         their name are of TLSv1.2, the others of TLSv1.3"
+    )]
+    Suites,
     /// The TLS library refuses the settings.
     #[error("TLS: {0}")]
     Library(String),

@@ -133,7 +133,7 @@ impl CertificateFiles {
         let bytes = Zeroizing::new(KEY.read(path).map_err(|error| bad(path, error))?);
         let pin = self.pin()?;
         let store =
-            KeyStore::from_pkcs12(&bytes, &pin, Pkcs12ImportPolicy::Strict).map_err(|error| bad(path, error))?;
+            KeyStore::from_pkcs12(&bytes, &pin, Pkcs12ImportPolicy::Strict).map_err(|error| bad_store(path, &error))?;
         let (_, chain) =
             store.private_key_chain().ok_or_else(|| bad(path, "no key with its certificate in the file"))?;
         let certificates = chain.certs().iter().map(|one| CertificateDer::from(one.as_der().to_vec())).collect();
@@ -147,7 +147,7 @@ impl CertificateFiles {
 /// When the file cannot be read, the password is wrong, or there is none.
 pub fn trusted_certificates(path: &Path, pin: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let bytes = Zeroizing::new(KEY.read(path).map_err(|error| bad(path, error))?);
-    let store = KeyStore::from_pkcs12(&bytes, pin, Pkcs12ImportPolicy::Raw).map_err(|error| bad(path, error))?;
+    let store = KeyStore::from_pkcs12(&bytes, pin, Pkcs12ImportPolicy::Raw).map_err(|error| bad_store(path, &error))?;
     let mut found = Vec::new();
     for (_, entry) in store.entries() {
         match entry {
@@ -159,6 +159,17 @@ pub fn trusted_certificates(path: &Path, pin: &str) -> Result<Vec<CertificateDer
         }
     }
     if found.is_empty() { Err(bad(path, "the file has no certificate")) } else { Ok(found) }
+}
+
+fn bad_store(path: &Path, error: &p12_keystore::error::Error) -> TlsError {
+    use p12_keystore::error::Error;
+    match error {
+        Error::MacError(_) => bad(path, "the password is wrong, or the file is damaged"),
+        Error::DerError(_) | Error::InvalidVersion => {
+            bad(path, "it is not a PKCS #12 file: make one with \"openssl pkcs12 -export\"")
+        }
+        other => bad(path, format_args!("the PKCS #12 file cannot be read: {other}")),
+    }
 }
 
 fn bad(path: &Path, reason: impl fmt::Display) -> TlsError {

@@ -78,6 +78,11 @@ runtime::message_kinds! {
         does not allow what today's does.";
     SHARED_NAME = 129, Core, Warning, "Several entries have the name, or match the certificate, by which a user was \
         looked for: nobody can log in by it.";
+    PASSWORD_SERVER_FILES = 131, Core, Notice, "Certificates or passwords for another server that checks passwords \
+        were replaced: they are in use, or cannot be read and those before them stay in use.";
+    BREACH_LIST = 127, Core, Notice, "A list of known passwords is in use.";
+    BREACH_LIST_FAULT = 128, Core, Error, "A list of known passwords cannot be searched, so that new passwords are \
+        refused.";
     EXPIRY_WARNINGS = 119, Core, Notice, "Users whose password will expire soon were looked for; they are told now.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";

@@ -174,6 +174,8 @@ impl Server {
                 NoticeKind::RootAccount => messages::ROOT_ACCOUNT,
                 NoticeKind::TokenKeys => messages::TOKEN_KEYS,
                 NoticeKind::SharedName => messages::SHARED_NAME,
+                NoticeKind::BreachList => messages::BREACH_LIST,
+                NoticeKind::BreachListFault => messages::BREACH_LIST_FAULT,
             };
             errors.report(kind, sentence);
         }));

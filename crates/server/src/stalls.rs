@@ -148,7 +148,7 @@ impl Stalls {
             format_args!(
                 "conn={connection} op={operation} msgID={message}: {name} took {took} ms, {}: {waits}; {}{more}",
                 Why(reason, waits),
-                reason.advice()
+                reason.advice(kind)
             ),
         );
     }
@@ -214,8 +214,11 @@ impl Reason {
     }
 
     /// What whoever reads the line can do.
-    fn advice(self) -> &'static str {
+    fn advice(self, kind: OperationKind) -> &'static str {
         match self {
+            Reason::Pool if kind == OperationKind::Bind => {
+                "see cn=Work Queue,cn=monitor for how many passwords wait for a core and how long a hash takes"
+            }
             Reason::Pool => "find the searches without an index that take the places with pando index-advice",
             Reason::Inline => {
                 "other connections of this event loop waited for it; look at the request in the access log"

@@ -66,7 +66,7 @@ fn check_rule(
         ValidatorRule::Breached(list) => match list.has(password) {
             Ok(false) => Ok(()),
             Ok(true) => Err(PasswordFault::Breached),
-            Err(_) => Err(PasswordFault::NotChecked { list: list.name().to_owned() }),
+            Err(error) => Err(PasswordFault::NotChecked { list: format!("{}: {error}", list.name()) }),
         },
         ValidatorRule::Quality(rule) => rule.check(text),
     }

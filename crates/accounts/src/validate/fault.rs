@@ -77,9 +77,12 @@ pub enum PasswordFault {
     #[error("The password is in a list of passwords that became known: choose one that nobody used before")]
     Breached,
     /// The list cannot be read.
-    #[error("The password cannot be checked now: ask an administrator to look at the list of known passwords {list}")]
+    #[error(
+        "The password cannot be checked now against the list of known passwords: ask an administrator to look at the \
+         error log"
+    )]
     NotChecked {
-        /// Its name.
+        /// Its name, and what is wrong with it: for the log, not for users.
         list: String,
     },
     /// Too few characters of a class.

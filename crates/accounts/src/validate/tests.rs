@@ -169,7 +169,7 @@ fn known_passwords_are_refused() {
     // The SHA-1 hash of "password".
     let line = b"5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:10434004\n".to_vec();
     let size = line.len() as u64;
-    let rule = ValidatorRule::Breached(Arc::new(BreachList::open("known", Arc::new(line), size).unwrap()));
+    let rule = ValidatorRule::Breached(Arc::new(BreachList::open("known", Arc::new(line), size, None).unwrap()));
     let told = "The password is in a list of passwords that became known: choose one that nobody used before";
     assert_eq!(fault(&rule, "password"), told);
     assert_eq!(fault(&rule, "Password"), "accepted");

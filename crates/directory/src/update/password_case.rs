@@ -17,6 +17,7 @@ use query::entry_place::EntryPlace;
 use query::error::store_failure;
 use query::facts::Facts;
 use query::locate::locate;
+use query::notices::Notices;
 use schema::{NormalizedDn, TypeIndex};
 use store::{EntryId, StoreError};
 
@@ -47,6 +48,7 @@ pub(super) struct PasswordCase {
     pub(super) may_pre_encode: bool,
     /// The connection is encrypted, or local.
     pub(super) is_secure: bool,
+    pub(super) notices: Arc<Notices>,
 }
 
 /// Who asks, for which entry.
@@ -131,6 +133,7 @@ impl UpdateContext<'_> {
             is_self,
             may_pre_encode: self.rights_of(asker.order, facts)?.has(Privilege::LdifImport),
             is_secure: asker.order.session.security_strength_bits > 0,
+            notices: Arc::clone(self.notices),
         })
     }
 

@@ -16,6 +16,7 @@ use super::password_case::PasswordCase;
 use super::review::Review;
 use super::rights::Told;
 use crate::bind::Wait;
+use crate::breach_lists::tell_of_fault;
 use crate::refusal::Refusal;
 
 /// Why a password is not set.
@@ -165,6 +166,7 @@ impl PasswordCase {
         }
         let values = Values { case: self, facts };
         check_password(&self.policy.validators, clear, &Surroundings { known, entry: &values })
+            .inspect_err(|fault| tell_of_fault(&self.notices, fault))
     }
 
     /// Whether a new password was not used before.

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use config::{Config, PassThroughServers, SaslauthdConfig};
 use directory::{Directory, Elsewhere, RemoteDone, RemoteJob};
+use durable::FileStamp;
 use outbound::{Change, PoolSettings};
 use query::monitor_entry::MonitorEntry;
 use runtime::log::error::ErrorLog;
@@ -25,7 +26,7 @@ use runtime::periodic::Periodic;
 use self::lane::Lane;
 use self::remote_directory::RemoteDirectory;
 use self::saslauthd::Saslauthd;
-use self::settings::pool_settings;
+use self::settings::{pool_settings, stamps};
 use crate::messages;
 
 /// How often servers that are down are tried (OpenDJ's).
@@ -53,20 +54,29 @@ struct Current {
 #[derive(Clone)]
 struct RemoteOf {
     servers: PassThroughServers,
+    /// The files as they were read.
+    stamps: Vec<Option<FileStamp>>,
     lane: Lane,
     remote: Arc<RemoteDirectory>,
 }
 
+/// The servers of a policy, and what was read for them from files as they were.
+type CheckedServers = (PassThroughServers, PoolSettings, Vec<Option<FileStamp>>);
+
 /// A configuration whose servers can be connected to, as far as that can be said without doing so.
 #[derive(Default)]
-pub(crate) struct Checked(Vec<(PassThroughServers, PoolSettings)>, Option<SaslauthdConfig>);
+pub(crate) struct Checked(Vec<CheckedServers>, Option<SaslauthdConfig>);
 
 /// Reads what other servers need: passwords, certificates.
 ///
 /// # Errors
 /// When something cannot be read.
 pub(crate) fn check(config: &Config) -> Result<Checked, String> {
-    let directories = config.pass_through_servers.iter().map(|servers| Ok((servers.clone(), pool_settings(servers)?)));
+    let directories = config.pass_through_servers.iter().map(|servers| {
+        // Before the files are read: what changes meanwhile is read again.
+        let stamps = stamps(servers);
+        Ok((servers.clone(), pool_settings(servers)?, stamps))
+    });
     Ok(Checked(directories.collect::<Result<_, String>>()?, config.saslauthd.clone()))
 }
 
@@ -77,8 +87,9 @@ impl PasswordServers {
     /// When a thread cannot be started.
     pub(crate) fn start(checked: Checked, errors: ErrorLog) -> io::Result<PasswordServers> {
         let current: Arc<ArcSwap<Current>> = Arc::default();
-        let tried = Arc::clone(&current);
+        let (tried, told) = (Arc::clone(&current), errors.clone());
         let check = Periodic::start("password servers", CHECK_PAUSE, move || {
+            take_replaced_files(&tried, &told);
             for it in &tried.load().directories {
                 if it.remote.needs_check() {
                     let remote = Arc::clone(&it.remote);
@@ -96,28 +107,19 @@ impl PasswordServers {
     pub(crate) fn set(&self, checked: Checked) -> bool {
         let before = self.current.load_full();
         let Checked(directories, saslauthd) = checked;
-        let is_same = before.directories.iter().map(|it| &it.servers).eq(directories.iter().map(|(it, _)| it))
+        let known = before.directories.iter().map(|it| (&it.servers, &it.stamps));
+        let is_same = known.eq(directories.iter().map(|(it, _, stamps)| (it, stamps)))
             && before.saslauthd.as_ref().map(|(it, ..)| it) == saslauthd.as_ref();
         if is_same {
             return false;
         }
-        let directories = directories.into_iter().map(|(servers, pool)| {
-            let known = before.directories.iter().find(|it| it.servers == servers);
-            known.cloned().unwrap_or_else(|| self.directory(servers, pool))
+        let directories = directories.into_iter().map(|(servers, pool, stamps)| {
+            let known = before.directories.iter().find(|it| it.servers == servers && it.stamps == stamps);
+            known.cloned().unwrap_or_else(|| RemoteOf::new((servers, pool, stamps), &self.errors))
         });
         let directories = directories.collect();
         self.current.store(Arc::new(Current { directories, saslauthd: saslauthd.map(|it| self.saslauthd(it)) }));
         true
-    }
-
-    fn directory(&self, servers: PassThroughServers, pool: PoolSettings) -> RemoteOf {
-        let (errors, policy) = (self.errors.clone(), servers.name.clone());
-        let tell = move |change: &Change| {
-            let who = format!("the server {} of the password policy \"{policy}\"", change.server);
-            report(&errors, &who, change.problem.as_deref());
-        };
-        let remote = Arc::new(RemoteDirectory::new(pool, tell));
-        RemoteOf { servers, lane: Lane::new(Arc::clone(&remote) as _), remote }
     }
 
     fn saslauthd(&self, settings: SaslauthdConfig) -> (SaslauthdConfig, Lane, Arc<Saslauthd>) {
@@ -183,6 +185,52 @@ impl PasswordServers {
     }
 }
 
+impl RemoteOf {
+    fn new((servers, pool, stamps): CheckedServers, errors: &ErrorLog) -> RemoteOf {
+        let (errors, policy) = (errors.clone(), servers.name.clone());
+        let tell = move |change: &Change| {
+            let who = format!("the server {} of the password policy \"{policy}\"", change.server);
+            report(&errors, &who, change.problem.as_deref());
+        };
+        let remote = Arc::new(RemoteDirectory::new(pool, tell));
+        RemoteOf { servers, stamps, lane: Lane::new(Arc::clone(&remote) as _), remote }
+    }
+
+    /// The same, with what the files hold now. Files that cannot be read are told of once.
+    fn renewed(&self, errors: &ErrorLog) -> RemoteOf {
+        let stamps = stamps(&self.servers);
+        if stamps == self.stamps {
+            return self.clone();
+        }
+        let who = format!("the servers of the password policy \"{}\"", self.servers.name);
+        match pool_settings(&self.servers) {
+            Ok(pool) => {
+                let text = format_args!("Files for {who} were replaced and are in use");
+                errors.report(messages::PASSWORD_SERVER_FILES, text);
+                RemoteOf::new((self.servers.clone(), pool, stamps), errors)
+            }
+            Err(problem) => {
+                let text =
+                    format_args!("Files for {who} were replaced and cannot be used, those before stay: {problem}");
+                errors.report(messages::PASSWORD_SERVER_FILES, text);
+                RemoteOf { stamps, ..self.clone() }
+            }
+        }
+    }
+}
+
+/// Reads replaced certificates, revocation lists and passwords.
+fn take_replaced_files(current: &ArcSwap<Current>, errors: &ErrorLog) {
+    let before = current.load_full();
+    if before.directories.iter().all(|it| it.stamps == stamps(&it.servers)) {
+        return;
+    }
+    let directories = before.directories.iter().map(|it| it.renewed(errors)).collect();
+    let after = Arc::new(Current { directories, saslauthd: before.saslauthd.clone() });
+    // Whoever took another configuration meanwhile has read the files as they are now.
+    current.compare_and_swap(&before, after);
+}
+
 /// One line when a server goes, one when it is back.
 fn report(errors: &ErrorLog, who: &str, problem: Option<&str>) {
     match problem {
@@ -191,5 +239,42 @@ fn report(errors: &ErrorLog, who: &str, problem: Option<&str>) {
             errors.report(messages::PASSWORD_SERVER_DOWN, text);
         }
         None => errors.report(messages::PASSWORD_SERVER_BACK, format_args!("{who} is asked for passwords again")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaced_certificates_are_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("issuers.pem");
+        let write = |name: &str| {
+            let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+            std::fs::write(&file, made.cert.pem()).unwrap();
+        };
+        write("one.example");
+        let text = "[password-policy.p]\ntype = \"ldap-pass-through\"\nuse-ssl = true\nmapping-policy = \"unmapped\"\n\
+                    primary-remote-ldap-server = \"127.0.0.1:1\"\ntrust-manager-provider = \"t\"\n\
+                    [trust-manager-provider.t]\ntrust-store-file = \"issuers.pem\"\n";
+        let config = Config::parse(text, &folder.path().join("pando.toml")).unwrap();
+        let servers = PasswordServers::start(Checked::default(), ErrorLog::silent()).unwrap();
+        assert!(servers.set(check(&config).unwrap()));
+        assert!(!servers.set(check(&config).unwrap()), "nothing changed");
+        let remote = || Arc::clone(&servers.current.load().directories[0].remote);
+        let look = || take_replaced_files(&servers.current, &servers.errors);
+        let first = remote();
+        look();
+        assert!(Arc::ptr_eq(&first, &remote()));
+        std::fs::write(&file, "no certificate").unwrap();
+        look();
+        assert!(Arc::ptr_eq(&first, &remote()), "what cannot be read changes nothing");
+        write("another-name.example");
+        look();
+        assert!(!Arc::ptr_eq(&first, &remote()));
+        write("a-third-and-longer-name.example");
+        assert!(servers.set(check(&config).unwrap()), "a reload takes replaced files at once");
+        servers.stop();
     }
 }

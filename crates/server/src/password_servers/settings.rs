@@ -1,6 +1,7 @@
 //! From the configuration to how other servers are connected to: passwords and certificates are read here.
 
 use config::{PassThroughServers, RemoteTls, SecretSource, TlsBegins};
+use durable::FileStamp;
 use outbound::{Credentials, PoolSettings, Security, Settings, TlsRules, Trust};
 use runtime::client_certificates::revocation_lists;
 use runtime::secret_file;
@@ -34,6 +35,16 @@ pub(super) fn pool_settings(servers: &PassThroughServers) -> Result<PoolSettings
         },
         credentials: credentials.transpose().map_err(failed)?,
     })
+}
+
+/// The files that [`pool_settings`] reads, as they are now.
+pub(super) fn stamps(servers: &PassThroughServers) -> Vec<Option<FileStamp>> {
+    let tls = servers.tls.iter().flat_map(|tls| tls.trusted.iter().flatten().chain(&tls.revoked));
+    let password = servers.search_bind.iter().filter_map(|bind| match &bind.password {
+        SecretSource::File(path) => Some(path),
+        SecretSource::Written(_) | SecretSource::Variable(_) => None,
+    });
+    tls.chain(password).map(|path| FileStamp::of(path)).collect()
 }
 
 fn security(tls: &RemoteTls) -> Result<Security, String> {
