@@ -27,6 +27,7 @@ from account_model.steps import Bind, Code, Confirm, Enrol, Extended, Remove, Se
 
 SECOND_FACTOR = "2.25.175513028506401587346170323351613111380.1.4"
 LIST, ENROL, CONFIRM, REMOVE = 0x80, 0xA1, 0xA2, 0x83
+TRUE = b"\xff"
 
 
 class PandoServer(Server):
@@ -96,12 +97,12 @@ class PandoServer(Server):
         if answer.code != SUCCESS:
             return Reply(answer.code)
         ((_, content),) = elements(answer.value)
+        (_, listed), *required = elements(content)
         known = []
-        for _, listed in elements(content):
-            for _, token in elements(listed):
-                name, kind, digits, active = (value for _, value in elements(token))
-                known.append((name.decode(), kind.decode(), int.from_bytes(digits), active == b"\xff"))
-        return Reply(answer.code, more=told_tokens(known))
+        for _, token in elements(listed):
+            name, kind, digits, active = (value for _, value in elements(token))
+            known.append((name.decode(), kind.decode(), int.from_bytes(digits), active == TRUE))
+        return Reply(answer.code, more=told_tokens(known, any(value == TRUE for _, value in required)))
 
 
 class PandoModel(SecondFactorModel):
@@ -269,3 +270,11 @@ class FileMaker(PandoMaker):
     @staticmethod
     def shared(random: Random) -> dict[str, int]:
         return Maker.shared(random) | {"last_login_interval": random.choice((UNIT, 10 * UNIT, DAY))}
+
+    @staticmethod
+    def further(random: Random) -> dict[str, int | bool]:
+        return {
+            "require_second_factor": random.random() < 0.15,
+            "second_factor_window": random.choice((0, 1, 1, 2)),
+            "second_factor_look_ahead": random.choice((0, 3, 10, 10)),
+        }

@@ -42,6 +42,11 @@ class Policy:
     password_history_duration: int = 0
     default_password_storage_scheme: str = "SSHA256"
     deprecated_password_storage_scheme: str = ""
+    # Not OpenDJ's: whether a password alone is not enough, the time steps that a code may be off, and how often a
+    # button may have been pressed in vain.
+    require_second_factor: bool = False
+    second_factor_window: int = 1
+    second_factor_look_ahead: int = 10
     # The validator of lengths: no validator at 0.
     min_password_length: int = 0
 

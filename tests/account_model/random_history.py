@@ -105,6 +105,7 @@ def random_policy(
         for name, chance in FLAGS.items():
             if random.random() < chance:
                 changes[name] = not getattr(Policy(), name)
+        changes |= make.further(random)
         changes["default_password_storage_scheme"] = random.choice(SCHEMES)
         if random.random() < 0.3:
             changes["deprecated_password_storage_scheme"] = random.choice(SCHEMES)
@@ -136,6 +137,11 @@ class Maker:
         """What all policies of a history have alike, or leave off. A server need not read a last login in a form that
         is no more its policy's."""
         return {"last_login_precision": random.choice((14, 12, 8))}
+
+    @staticmethod
+    def further(random: Random) -> dict[str, int | bool]:
+        """Properties that only one kind of server has."""
+        return {}
 
     def __init__(self, random: Random, model: Model, number: int, shared: dict[str, int]):
         self.random, self.model, self.number, self.shared_values = random, model, number, shared

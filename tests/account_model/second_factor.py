@@ -4,6 +4,7 @@ Pando's own, so neither OpenDJ nor slapd has a dialect of it. Knows no secrets: 
 counter, and whoever runs a history makes the digits of it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
@@ -22,8 +23,6 @@ from account_model.model import (
 from account_model.random_history import USERS, Maker
 from account_model.steps import ROOT, Bind, Code, Confirm, Enrol, Extended, Remove, Step, Tokens
 
-# Time steps that a clock may be off, and presses of a button that led to no login.
-WINDOW_STEPS, WINDOW_PRESSES = 1, 10
 # Wrong codes that come with the right password, before none is right for a while (longer than a history runs).
 WRONG_CODES_MAX = 10
 TOTP, HOTP = "TOTP", "HOTP"
@@ -31,45 +30,51 @@ TOTP, HOTP = "TOTP", "HOTP"
 
 @dataclass(frozen=True)
 class Asked:
-    """The tokens of which a bind has to show a code, and of how many digits."""
+    """The tokens of which a bind has to show a code: none of them is there where a policy demands what is missing."""
 
     tokens: tuple[Token, ...]
-    digits: int
+
+    def token(self, name: str) -> Token | None:
+        return next((token for token in self.tokens if token.name == name), None)
 
 
-def asked_for(account: Account) -> Asked | None:
-    tokens = tuple(token for token in account.tokens if token.active)
-    return Asked(tokens, tokens[0].digits) if tokens else None
+def asked_for(judged: Judgement) -> Asked | None:
+    """None: the password alone is enough. Where a code is demanded, tokens that were never used count, if none is in
+    use."""
+    tokens = judged.account.tokens
+    active = tuple(token for token in tokens if token.active)
+    if judged.policy.require_second_factor:
+        return Asked(active or tuple(tokens))
+    return Asked(active) if active else None
 
 
-def counter_after(token: Token, number: int, now: int) -> int | None:
+def counter_after(token: Token, number: int, judged: Judgement) -> int | None:
     """The first counter that is good after a code, if the code is good. `number`: of TOTP the time steps from the
     present one, of HOTP the counter."""
+    policy = judged.policy
     if token.kind == TOTP:
-        present = now // 1000 // token.period
-        counter = present + number
-        first, last = max(token.next, present - WINDOW_STEPS), present + WINDOW_STEPS
+        present = judged.now // 1000 // token.period
+        counter, window = present + number, policy.second_factor_window
+        first, last = max(token.next, present - window), present + window
     else:
-        counter, first, last = number, token.next, token.next + WINDOW_PRESSES
+        counter, first, last = number, token.next, token.next + policy.second_factor_look_ahead
     return counter + 1 if first <= counter <= last else None
 
 
 class SecondFactorModel(Model):
     def proves(self, judged: Judgement, clear: str, code: Code | None) -> bool:
         """Password and code together; a code that is right is used up, whatever comes of it."""
-        account, asked = judged.account, asked_for(judged.account)
+        account, asked = judged.account, asked_for(judged)
         if asked is None:
             return super().proves(judged, clear, code)
-        if code is None or not account.has(clear):
+        if code is None or not asked.tokens or not account.has(clear):
             return False
         account.wrong_codes += 1
-        token = next((token for token in asked.tokens if token.name == code.token), None)
-        if token is None or token.digits != asked.digits or account.wrong_codes > WRONG_CODES_MAX:
+        token = asked.token(code.token)
+        following = counter_after(token, code.number, judged) if token else None
+        if following is None or account.wrong_codes > WRONG_CODES_MAX:
             return False
-        following = counter_after(token, code.number, self.now)
-        if following is None:
-            return False
-        token.next, account.wrong_codes = following, 0
+        token.next, token.active, account.wrong_codes = following, True, 0
         return True
 
     # -------------------------------------------------------------------------------------------- management of tokens
@@ -89,13 +94,14 @@ class SecondFactorModel(Model):
         account = self.managed(step)
         if isinstance(account, Reply):
             return account
-        others = [token for token in account.tokens if token.name != step.name]
+        # One of the same name that was never in use makes room.
+        stay = [token for token in account.tokens if token.active or token.name != step.name]
         # All tokens of an account have codes of as many digits.
-        if any(token.digits != step.digits for token in others):
+        if any(token.digits != step.digits for token in stay):
             return self.reply(step, CONSTRAINT)
-        if len(others) < len(account.tokens) and account.token(step.name).active:
+        if any(token.name == step.name for token in stay):
             return self.reply(step, VALUE_EXISTS)
-        account.tokens = [*others, Token(step.name, step.kind, step.digits, step.period)]
+        account.tokens = [*stay, Token(step.name, step.kind, step.digits, step.period)]
         return self.reply(step, SUCCESS)
 
     def run_confirm(self, step: Confirm) -> Reply:
@@ -105,7 +111,7 @@ class SecondFactorModel(Model):
         token = account.token(step.code.token)
         if token is None:
             return self.reply(step, NO_SUCH_ATTRIBUTE)
-        following = counter_after(token, step.code.number, self.now)
+        following = counter_after(token, step.code.number, self.judge(account))
         if following is None:
             return self.reply(step, CONSTRAINT)
         token.active, token.next = True, following
@@ -124,11 +130,14 @@ class SecondFactorModel(Model):
         account = self.accounts.get(step.target)
         if account is None:
             return Reply(NO_SUCH_OBJECT)
-        return Reply(SUCCESS, more=told_tokens((t.name, t.kind, t.digits, t.active) for t in account.tokens))
+        is_required = self.judge(account).policy.require_second_factor
+        tokens = ((token.name, token.kind, token.digits, token.active) for token in account.tokens)
+        return Reply(SUCCESS, more=told_tokens(tokens, is_required))
 
 
-def told_tokens(tokens) -> str:
-    return "; ".join(f"{name}: {kind} {digits} {active}" for name, kind, digits, active in sorted(tokens))
+def told_tokens(tokens: Iterable[tuple[str, str, int, bool]], is_required: bool) -> str:
+    told = [f"{name}: {kind} {digits} {active}" for name, kind, digits, active in sorted(tokens)]
+    return "; ".join([*told, f"required: {is_required}"])
 
 
 class SecondFactorMaker(Maker):
@@ -148,7 +157,7 @@ class SecondFactorMaker(Maker):
 
     def with_code(self, step: Bind | Extended, name: str) -> Step:
         account = self.model.accounts.get(name)
-        asked = asked_for(account) if account else None
+        asked = asked_for(self.model.judge(account)) if account else None
         # A code that nobody asks for is part of a wrong password.
         if self.random.random() < (0.12 if asked else 0.97):
             return step
@@ -167,7 +176,9 @@ class SecondFactorMaker(Maker):
     def enrol(self) -> Step:
         number, target = self.chosen_change()
         kind, digits = self.random.choice((TOTP, TOTP, HOTP)), self.random.choice((6, 6, 6, 8))
-        algorithm, period = self.random.choice(("SHA1", "SHA256", "SHA512")), self.random.choice((30, 60))
+        algorithm = self.random.choice(("SHA1", "SHA256", "SHA512"))
+        # A button has no period.
+        period = self.random.choice((30, 60)) if kind == TOTP else 0
         return Enrol(number, target, self.name(), kind, algorithm, digits, period, self.control())
 
     def confirm(self) -> Step:
