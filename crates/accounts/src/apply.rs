@@ -48,34 +48,45 @@ fn count_failure(state: &mut AccountState, at: Moment, rules: &LockRules) -> boo
     if !rules.count_failures() {
         return false;
     }
-    match state.lock {
-        Some(Lock::UntilUnlocked) => return false,
-        Some(Lock::Since(since)) if rules.count > 0 => {
-            if rules.duration.is_zero() || at < since.after(rules.duration) {
-                return false;
-            }
-            // The lock has ended, and with it go the failures that led to it.
-            state.lock = None;
-            state.failures.retain(|failure| *failure > since);
-        }
-        _ => {}
-    }
     let from = rules.counts_from(at);
+    let locked_since = match state.lock {
+        Some(Lock::UntilUnlocked) => return false,
+        Some(Lock::Since(since)) => Some(since),
+        // Enough failures came together without a lock: from elsewhere, or before the policy changed.
+        None => is_enough(state, from, rules).then(|| state.failures.last().copied()).flatten(),
+    };
+    if let Some(since) = locked_since.filter(|_| rules.count > 0) {
+        if rules.duration.is_zero() || at < since.after(rules.duration) {
+            return false;
+        }
+        // The lock has ended, and with it go the failures that led to it.
+        state.lock = None;
+        state.failures.retain(|failure| *failure > since);
+    }
     if rules.recorded == 0 {
         state.failures.retain(|failure| *failure >= from);
     }
     insert(&mut state.failures, at);
     let surplus = state.failures.len().saturating_sub(rules.failures_kept());
     state.failures.drain(..surplus);
-    let counted = state.failures.len() - state.failures.partition_point(|failure| *failure < from);
-    if rules.count > 0 && u32::try_from(counted).is_ok_and(|counted| counted >= rules.count) {
+    if is_enough(state, from, rules) {
         state.lock = state.failures.last().map(|last| Lock::Since(*last));
     }
     if !rules.min_delay.is_zero() {
-        let until = at.after(rules.delay_after(counted));
+        let until = at.after(rules.delay_after(counted(state, from)));
         state.delayed_until = state.delayed_until.max(Some(until));
     }
     true
+}
+
+/// How many failures count.
+fn counted(state: &AccountState, from: Moment) -> usize {
+    state.failures.len() - state.failures.partition_point(|failure| *failure < from)
+}
+
+/// Whether they lock.
+fn is_enough(state: &AccountState, from: Moment, rules: &LockRules) -> bool {
+    rules.count > 0 && u32::try_from(counted(state, from)).is_ok_and(|counted| counted >= rules.count)
 }
 
 fn clear_failures(state: &mut AccountState, at: Moment) -> bool {

@@ -373,6 +373,23 @@ fn as_many_failures_are_kept_as_the_policy_says() {
     assert_eq!(kept(&PasswordPolicy { lockout_failure_count: 0, ..short }, &[1, 2]), (vec![], false));
 }
 
+/// A lowered limit makes past failures enough for a lock; when that has ended, they count no more.
+#[test]
+fn failures_that_a_lowered_limit_makes_enough_go_with_the_lock() {
+    let mut state = state();
+    let mut count = |seconds: u64, policy: &PasswordPolicy| {
+        let has_changed =
+            apply_change(&mut state, &StateChange::CountFailure { at: at(seconds), rules: policy.lock_rules() });
+        (has_changed, state.failures.clone(), state.lock)
+    };
+    let lowered = PasswordPolicy { lockout_failure_count: 2, lockout_duration: span(60), ..lockout() };
+    count(1, &lockout());
+    assert_eq!(count(2, &lockout()), (true, vec![at(1), at(2)], None));
+    assert_eq!(count(61, &lowered), (false, vec![at(1), at(2)], None), "locked since the second");
+    assert_eq!(count(62, &lowered), (true, vec![at(62)], None));
+    assert_eq!(count(63, &lowered), (true, vec![at(62), at(63)], Some(Lock::Since(at(63)))));
+}
+
 proptest! {
     /// However failures and right passwords of parallel binds are mixed, an account has at most as many failures as
     /// lock it, all different and in order, and it is locked if and only if they are as many.

@@ -42,6 +42,8 @@ struct Whose {
 #[derive(Default)]
 struct New {
     stored: Vec<Vec<u8>>,
+    /// The stored values of the old password, where other passwords stay; empty where the new one is the only one.
+    replaced: Vec<Vec<u8>>,
     /// In clear, when the server made it.
     generated: Option<Zeroizing<Vec<u8>>>,
 }
@@ -111,7 +113,7 @@ impl UpdateContext<'_> {
         let identity = self.requestor(&order.session.identity)?;
         let mut controls = controls.owned();
         // Rights are asked for before any password is looked at: with the new one, if the client sends it.
-        let asked = made_update(&whose.dn, &[wanted.new_password.unwrap_or_default().to_vec()]);
+        let asked = made_update(&whose.dn, &New::asked(wanted));
         let reviewed = self.review_made(order, (&identity, whose.at, Kind::PasswordModify), &asked, &mut controls);
         let (judged, review) = reviewed.map_err(|mut told| {
             if told.result.code == ResultCode::INSUFFICIENT_ACCESS_RIGHTS {
@@ -145,7 +147,7 @@ impl UpdateContext<'_> {
             backend: whose.at,
             kind: Kind::PasswordModify,
             controls,
-            op_bytes: made_update(&whose.dn, &new.stored).into_encoded().into(),
+            op_bytes: made_update(&whose.dn, &new).into_encoded().into(),
             password: case.map(|case| case.follows().change.encode()).unwrap_or_default(),
             // That the user has to change a password that was reset is not said to who resets it.
             policy: Some(PasswordPolicyResponse::default()),
@@ -229,7 +231,18 @@ impl PasswordCase {
         if self.is_self && !self.policy.allow_expired_password_changes && self.account().expiry().is_expired {
             return Err(Refused::new(Refusal::PasswordExpired, PolicyError::PasswordExpired));
         }
-        self.new_password(facts, wanted).map(Some)
+        let new = self.new_password(facts, wanted)?;
+        Ok(Some(New { replaced: self.replaced(wanted), ..new }))
+    }
+
+    /// The stored values of the old password, if the account has other passwords, too, and may have several: these
+    /// stay. A code that follows the old password hides which one it is; then all go.
+    fn replaced(&self, wanted: &PasswordModify<'_>) -> Vec<Vec<u8>> {
+        let Some(old) = wanted.old_password.filter(|_| self.policy.allow_multiple_password_values) else {
+            return Vec::new();
+        };
+        let replaced: Vec<_> = self.stored.iter().filter(|stored| password::verify(stored, old)).cloned().collect();
+        if replaced.len() < self.stored.len() { replaced } else { Vec::new() }
     }
 
     /// Whether the account is in use, and not locked for who is its user.
@@ -244,26 +257,41 @@ impl PasswordCase {
     fn new_password(&self, facts: &Facts, wanted: &PasswordModify<'_>) -> Result<New, Refused> {
         let Some(new) = wanted.new_password else {
             let made = self.generate(facts)?;
-            return Ok(New { stored: self.encode(&made)?, generated: Some(made) });
+            return Ok(New { stored: self.encode(&made)?, generated: Some(made), ..New::default() });
         };
         if new.is_empty() {
             return Err(Refusal::EmptyPassword.into());
         }
         if password::is_encoded(new) {
             self.check_encoded()?;
-            return Ok(New { stored: vec![new.to_vec()], generated: None });
+            return Ok(New { stored: vec![new.to_vec()], ..New::default() });
         }
         let known: Vec<&[u8]> = wanted.old_password.into_iter().collect();
         self.check_rules(facts, new, &known)?;
         self.check_history(new)?;
-        Ok(New { stored: self.encode(new)?, generated: None })
+        Ok(New { stored: self.encode(new)?, ..New::default() })
+    }
+}
+
+impl New {
+    /// What the client sends, before anything is known of the account.
+    fn asked(wanted: &PasswordModify<'_>) -> New {
+        New { stored: vec![wanted.new_password.unwrap_or_default().to_vec()], ..New::default() }
     }
 }
 
 /// The request that sets passwords.
-fn made_update(dn: &str, passwords: &[Vec<u8>]) -> MadeUpdate {
-    let change = (ModifyOperation::Replace, &b"userPassword"[..], passwords.iter().map(Vec::as_slice));
-    MadeUpdate::modify(dn.as_bytes(), [change])
+fn made_update(dn: &str, new: &New) -> MadeUpdate {
+    let change = |operation, values| (operation, &b"userPassword"[..], values);
+    let values = |stored| <[Vec<u8>]>::iter(stored).map(Vec::as_slice);
+    let (replaced, stored) = (values(&new.replaced), values(&new.stored));
+    match new.replaced.is_empty() {
+        true => MadeUpdate::modify(dn.as_bytes(), [change(ModifyOperation::Replace, stored)]),
+        false => {
+            let changes = [change(ModifyOperation::Delete, replaced), change(ModifyOperation::Add, stored)];
+            MadeUpdate::modify(dn.as_bytes(), changes)
+        }
+    }
 }
 
 /// `dn:` is how authorization identities are written (RFC 4513 §5.2.1.8); most clients send the bare name.

@@ -225,6 +225,19 @@ fn the_password_that_is_there_is_not_added() {
     assert!(bed.bind(ANN, "opensesame").0.is_success() && bed.bind(ANN, "second").0.is_success());
 }
 
+/// The extended operation changes the password that is named, and the only one where none is.
+#[test]
+fn other_passwords_stay_when_one_is_changed() {
+    let bed = bed(|policy| policy.allow_multiple_password_values = true);
+    let add = [(ModifyOperation::Add, "userPassword", "second")];
+    bed.send(&modify_message(ANN, &add, &asked())).ok();
+    bed.change(Some(ANN), Some("second"), Some("third")).ok();
+    let works = |password| bed.bind(ANN, password).0.is_success();
+    assert_eq!(["opensesame", "second", "third"].map(works), [true, false, true]);
+    bed.change(Some(ANN), None, Some("the only one")).ok();
+    assert_eq!(["opensesame", "third", "the only one"].map(works), [false, false, true]);
+}
+
 #[test]
 fn passwords_are_changed_over_encrypted_connections_where_the_policy_says_so() {
     let mut bed = bed(|policy| policy.require_secure_password_changes = true);
