@@ -151,7 +151,7 @@ fn faults_change_nothing() {
     state(ANN, 2, &["perhaps"]).refused(CONSTRAINT, "true or false");
     state(ANN, 5, &["soon"]).refused(CONSTRAINT, "not \"soon\"");
     state(ANN, 5, &["19691231235959.999Z"]).refused(CONSTRAINT, "a time since 1970");
-    state(ANN, 5, &["20261122094913Z", "20261122094913Z"]).refused(CONSTRAINT, "so many");
+    state(ANN, 5, &["20261122094913Z", "20261122094913Z"]).refused(CONSTRAINT, "more values than it takes");
     state("uid=no,dc=example,dc=com", 1, &[]).refused(ResultCode::NO_SUCH_OBJECT, "");
     state("dc=elsewhere", 1, &[]).refused(ResultCode::NO_SUCH_OBJECT, "");
     state(&format!("dn:{ANN}"), 1, &[]).refused(ResultCode::INVALID_DN_SYNTAX, "");
