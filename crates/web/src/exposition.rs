@@ -1,6 +1,6 @@
 //! Metrics as text: Prometheus' format 0.0.4 and OpenMetrics 1.0.
 //!
-//! Knows the two formats and not what is measured.
+//! Knows the two formats and not what is measured. Own code because `prometheus-client` writes OpenMetrics alone.
 
 use std::fmt::Write;
 

@@ -274,11 +274,12 @@ impl HashJob {
 
     /// Checks the password; takes as long as the stored value's cost says.
     pub(crate) fn run_in(self, context: &BindContext<'_>) -> BindStep {
-        let HashJob { mut attempt, clear, verification } = self;
+        let HashJob { mut attempt, clear, verification, made } = self;
         let is_right = is_password(&attempt.claimed.passwords, &clear) && attempt.claimed.is_somebody();
-        attempt.via.begun = Instant::now();
+        let now = Instant::now();
+        attempt.via.begun += now.saturating_duration_since(made);
         if let Some(verification) = verification {
-            verification.end(is_right, attempt.via.begun);
+            verification.end(is_right, now);
         }
         // Much can have happened to the account meanwhile.
         let passwords = attempt.claimed.passwords.clone();

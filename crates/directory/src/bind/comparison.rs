@@ -107,10 +107,12 @@ impl BindContext<'_> {
             Remembered::Verify(verification) => verification,
         };
         let stored = attempt.claimed.passwords.clone();
+        let made = Instant::now();
         let is_right = is_password(&stored, clear) && attempt.claimed.is_somebody();
-        let begun = Instant::now();
+        let now = Instant::now();
+        let begun = attempt.via.begun + now.saturating_duration_since(made);
         if let Some(verification) = verification {
-            verification.end(is_right, begun);
+            verification.end(is_right, now);
         }
         // Much can have happened to the account meanwhile.
         let claimed = self.renew(attempt.claimed).map_err(|error| query::error::store_failure(&error))?;

@@ -34,7 +34,7 @@ impl BindContext<'_> {
                 let wait = VerdictWait { attempt, clear, awaited, is_second };
                 BindStep::Queued(Box::new(QueuedBind(WaitsFor::Verdict(wait))))
             }
-            None => BindStep::SlowHash(Box::new(HashJob { attempt, clear, verification })),
+            None => BindStep::SlowHash(Box::new(HashJob { attempt, clear, verification, made: Instant::now() })),
         }
     }
 
@@ -79,7 +79,7 @@ impl BindContext<'_> {
         let attempt = Attempt { claimed, ..attempt };
         match is_same {
             true => self.conclude_clear(attempt, &clear, is_right),
-            false => BindStep::SlowHash(Box::new(HashJob { attempt, clear, verification: None })),
+            false => BindStep::SlowHash(Box::new(HashJob { attempt, clear, verification: None, made: Instant::now() })),
         }
     }
 }

@@ -19,8 +19,8 @@ use crate::account::{StateWrite, StateWriter};
 use crate::refusal::Refusal;
 use crate::timer::Timer;
 
-/// A refusal is never answered sooner after the bind came, or after its slow hash was made: what is looked up, compared
-/// and written until then takes less, and does not show.
+/// A refusal is never answered sooner after the bind came, not counting the time of a slow hash: what is looked up,
+/// compared and written before and after it takes less, and does not show.
 const REFUSAL_TIME_MIN: Duration = Duration::from_millis(5);
 
 /// When all that is done, a refusal waits for a random time below this. The microseconds that still tell one kind of
@@ -64,7 +64,7 @@ pub enum Credential<'c> {
 pub(crate) struct Via {
     /// What a session is told when the bind succeeds.
     pub(crate) authentication: Authentication,
-    /// When the bind came, or its slow hash was made.
+    /// When the bind came; later by the time of a slow hash.
     pub(crate) begun: Instant,
     /// The connection is encrypted, or local.
     pub(crate) is_secure: bool,
@@ -189,6 +189,7 @@ pub struct HashJob {
     pub(super) clear: Zeroizing<Vec<u8>>,
     /// What becomes of it is remembered.
     pub(super) verification: Option<Verification>,
+    pub(super) made: Instant,
 }
 
 /// A bind that waits for the disk, for a time, or both.
