@@ -14,5 +14,7 @@ ldap::refusals! {
             "You do not have sufficient privileges to read cn=changelog (changelog-read)";
         Monitor = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You do not have sufficient privileges to read cn=monitor (monitor-read)";
+        Configuration = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have sufficient privileges to read cn=config (config-read)";
     }
 }

@@ -60,22 +60,13 @@ impl Component {
     /// The word for several: `plugins`, `backend-vlv-indexes`, `log-rotation-policies`.
     #[must_use]
     pub fn plural(&self) -> String {
-        let name = self.name();
-        match (name.strip_suffix('y'), name.ends_with(['x', 's'])) {
-            (Some(stem), _) => format!("{stem}ies"),
-            (None, true) => format!("{name}es"),
-            (None, false) => format!("{name}s"),
-        }
+        plural(&self.name())
     }
 
     /// The word as people write it: `Backend VLV Index`.
     #[must_use]
     pub fn title(&self) -> String {
-        let word = |word: &str| match word {
-            "vlv" | "dn" => word.to_uppercase(),
-            _ => capitalized(word),
-        };
-        self.name().split('-').map(word).collect::<Vec<_>>().join(" ")
+        titled(&self.name())
     }
 
     /// The options that name an object of each class on the way: `backend-name`, `index-name`.
@@ -103,6 +94,24 @@ impl Component {
     /// The kinds of object, if there are several or the one has a name.
     pub fn types(&self) -> impl Iterator<Item = &'static Variant> {
         self.class().variants.iter().filter(|variant| !variant.type_name.is_empty())
+    }
+}
+
+/// A word of subcommands as people write it: `Backend VLV Index`.
+pub(crate) fn titled(word: &str) -> String {
+    let part = |part: &str| match part {
+        "vlv" | "dn" => part.to_uppercase(),
+        _ => capitalized(part),
+    };
+    word.split('-').map(part).collect::<Vec<_>>().join(" ")
+}
+
+/// Several of what a word of subcommands names: `log-rotation-policies`.
+pub(crate) fn plural(word: &str) -> String {
+    match (word.strip_suffix('y'), word.ends_with(['x', 's'])) {
+        (Some(stem), _) => format!("{stem}ies"),
+        (None, true) => format!("{word}es"),
+        (None, false) => format!("{word}s"),
     }
 }
 

@@ -11,6 +11,7 @@ use password::{Parameters, Scheme};
 use crate::changed::{Changes, changes};
 use crate::check::check;
 use crate::declarations::CLASSES;
+use crate::declare::Variant;
 use crate::error::{ConfigError, ConfigErrors, Places};
 use crate::identity_mapper::{self, IdentityMapper};
 use crate::instance::Instance;
@@ -237,6 +238,21 @@ impl Config {
         };
         let texts = |name| object.values(name).iter().map(ToString::to_string).collect();
         Some(object.variant.properties.iter().map(|property| (property.name, texts(property.name))).collect())
+    }
+
+    /// The kind of an object.
+    #[must_use]
+    pub fn variant_of(&self, path: &[Step<'_>]) -> Option<&'static Variant> {
+        match path {
+            [(class, "")] if self.object(path).is_none() => defaults_of(class).map(|object| object.variant),
+            path => self.object(path).map(|object| object.variant),
+        }
+    }
+
+    /// Whether the file sets a property of an object itself.
+    #[must_use]
+    pub fn sets(&self, path: &[Step<'_>], property: &str) -> bool {
+        self.object(path).is_some_and(|object| object.settings.contains_key(property))
     }
 
     fn object(&self, path: &[Step<'_>]) -> Option<&Object> {

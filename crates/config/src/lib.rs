@@ -19,6 +19,7 @@ mod identity_mapper;
 mod instance;
 mod lines;
 mod load;
+pub mod mapping;
 mod mask;
 mod notification;
 mod object;

@@ -51,6 +51,8 @@ use query::read_moment::ReadContext;
 /// A directory in service.
 pub struct Directory {
     pub(crate) config: Config,
+    /// The configuration that was last taken, with what waits for a restart.
+    pub(crate) taken: ArcSwap<Config>,
     pub(crate) backends: Arc<[Backend]>,
     pub(crate) limits: LiveLimits,
     pub(crate) access_control: Arc<AccessControl>,
@@ -106,6 +108,17 @@ impl Directory {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The configuration that was last taken, with what waits for a restart: what `cn=config` shows.
+    #[must_use]
+    pub fn taken(&self) -> Arc<Config> {
+        self.taken.load_full()
+    }
+
+    /// Every part of the server has taken this configuration.
+    pub fn set_taken(&self, config: Config) {
+        self.taken.store(Arc::new(config));
     }
 
     /// The schema in force, and what was looked up in it.
@@ -239,6 +252,10 @@ impl Directory {
 }
 
 impl MonitorSource for Directory {
+    fn configuration(&self) -> Arc<Config> {
+        self.taken.load_full()
+    }
+
     fn sasl_mechanisms(&self, session: &access::Session) -> Vec<&'static str> {
         self.sasl.load().offered(&self.identity_mappers.load(), session)
     }

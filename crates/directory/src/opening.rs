@@ -189,6 +189,7 @@ fn assembled(
         root_accounts,
         decoys: Decoys::new(config, backends.len()),
         config: config.clone(),
+        taken: ArcSwap::from_pointee(config.clone()),
         backends,
         cookies: CookieKey::default(),
         in_force,

@@ -2,6 +2,8 @@
 //!
 //! Knows names only; what these entries show is made in `directory`.
 
+use config::mapping::CONFIG_DN;
+
 use crate::virtual_attributes::SCHEMA_DN;
 
 /// The monitor.
@@ -11,4 +13,4 @@ pub const MONITOR_DN: &str = "cn=monitor";
 pub const CHANGELOG_DN: &str = "cn=changelog";
 
 /// All names at the top of such entries, but that of the root DSE. No entry of a backend has them or is below them.
-pub const OWN_NAMES: [&str; 3] = [SCHEMA_DN, MONITOR_DN, CHANGELOG_DN];
+pub const OWN_NAMES: [&str; 4] = [SCHEMA_DN, MONITOR_DN, CHANGELOG_DN, CONFIG_DN];

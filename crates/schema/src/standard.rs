@@ -28,6 +28,7 @@ pub(crate) static FILES: &[(&str, &str)] = &[
     ("05-sudo.ldif", include_str!("../ldif/05-sudo.ldif")),
     ("06-compat.ldif", include_str!("../ldif/06-compat.ldif")),
     ("06-monitor.ldif", include_str!("../ldif/06-monitor.ldif")),
+    ("07-configuration.ldif", include_str!("../ldif/07-configuration.ldif")),
 ];
 
 impl SchemaBuilder {

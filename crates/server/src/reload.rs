@@ -63,6 +63,7 @@ fn take(
 ) -> Result<ReloadResponse, String> {
     check_start(config, &Beside::ThisProcess(directory.config())).map_err(|error| error.to_string())?;
     let done = apply(directory, config, parts)?;
+    directory.set_taken(config.clone());
     for sentence in &done.changed {
         errors.report(messages::CONFIG_CHANGED, sentence);
     }

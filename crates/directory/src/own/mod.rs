@@ -1,9 +1,11 @@
-//! The entries that lie in no backend: the root DSE, `cn=schema`, `cn=monitor` and `cn=changelog`, each an [`OwnTree`].
+//! The entries that lie in no backend: the root DSE, `cn=schema`, `cn=monitor`, `cn=changelog` and `cn=config`, each an
+//! [`OwnTree`].
 //!
 //! Search, compare and update ask [`OwnEntries::holder`] whether a name is one of theirs, and know no more of them.
 
 mod change_scan;
 mod changelog;
+mod configuration;
 mod monitor;
 mod root_dse;
 mod schema;
@@ -29,6 +31,7 @@ pub(crate) struct OwnEntries {
     schema: schema::SubschemaEntry,
     monitor: monitor::Monitor,
     changelog: changelog::Changelog,
+    configuration: configuration::Configuration,
 }
 
 impl OwnEntries {
@@ -42,6 +45,7 @@ impl OwnEntries {
             schema: schema::SubschemaEntry::new(facts)?,
             monitor: monitor::Monitor::new(facts),
             changelog: changelog::Changelog::new(facts),
+            configuration: configuration::Configuration::new(facts),
         })
     }
 
@@ -52,7 +56,8 @@ impl OwnEntries {
 
     /// Those that hold a name.
     pub(crate) fn holder(&self, history: &History, dn: &NormalizedDn) -> Option<&dyn OwnTree> {
-        let all: [&dyn OwnTree; 4] = [&self.root_dse, &self.schema, &self.monitor, &self.changelog];
+        let all: [&dyn OwnTree; 5] =
+            [&self.root_dse, &self.schema, &self.monitor, &self.changelog, &self.configuration];
         all.into_iter().find(|tree| tree.holds(dn) && tree.is_on(history))
     }
 }

@@ -26,6 +26,9 @@ pub(crate) trait MonitorSource {
     /// What there is to say at this moment.
     fn collect(&self, facts: &Facts) -> Vec<MonitorEntry>;
 
+    /// The configuration that was last taken.
+    fn configuration(&self) -> Arc<config::Config>;
+
     /// The SASL mechanisms that a connection is offered.
     fn sasl_mechanisms(&self, session: &access::Session) -> Vec<&'static str>;
 }
