@@ -13,6 +13,7 @@ COMMANDS = {
     "access-tests": 4,
     "changing-passwords": 6,
     "client-tools": 4,
+    "dsconfig": 7,
     "linux-logins": 2,
     "load-tools": 7,
     "logins": 2,

@@ -72,7 +72,7 @@ pub use step::Step;
 pub use storage_scheme::ImportedPasswords;
 pub use syntax::Syntax;
 pub use template::{Template, TemplateFault, TemplatePart};
-pub use units::{Unit, duration_text, parse_duration, parse_size, size_text};
+pub use units::{Unit, duration_text, parse_duration, parse_size, size_text, size_units, time_units};
 pub use value::{PATTERN_BYTES_MAX, Value};
 pub use views::{
     AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ClientTrust,

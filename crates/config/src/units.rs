@@ -99,6 +99,18 @@ pub fn size_text(bytes: u64) -> String {
     best.map_or_else(|| format!("{bytes} b"), |(short, _, unit)| format!("{} {short}", bytes / unit))
 }
 
+/// The units of sizes: short and long name, bytes; the greatest first.
+#[must_use]
+pub fn size_units() -> &'static [(&'static str, &'static str, u64)] {
+    &SIZE_UNITS
+}
+
+/// The units of durations: short and long name, milliseconds; the greatest first.
+#[must_use]
+pub fn time_units() -> &'static [(&'static str, &'static str, u64)] {
+    &TIME_UNITS
+}
+
 /// The text of a duration: the greatest unit that is exact, with its name.
 #[must_use]
 pub fn duration_text(ms: u64) -> String {

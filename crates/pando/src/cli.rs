@@ -14,6 +14,9 @@ use crate::tools;
 /// Exit status for a command line that makes no sense.
 const USAGE_STATUS: u8 = 2;
 
+/// The same for `dsconfig`, as in OpenDJ.
+const DSCONFIG_USAGE_STATUS: u8 = 18;
+
 /// Tools whose exit status is a result code: 2 would be one of a server.
 const CLIENTS: [&str; 5] = ["ldapsearch", "ldapmodify", "ldapdelete", "ldapcompare", "ldappasswordmodify"];
 
@@ -229,7 +232,11 @@ fn tool_names() -> Vec<String> {
 /// Prints help where it was asked for, otherwise what is wrong with the command line as one line.
 fn report_usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+        ErrorKind::DisplayHelp => {
+            let _ = help(arguments).as_ref().unwrap_or(error).print();
+            return ExitCode::SUCCESS;
+        }
+        ErrorKind::DisplayVersion => {
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
@@ -247,12 +254,29 @@ fn report_usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let names = ["pando"].into_iter().chain(tool).chain(words.find(is_within));
     let program = names.collect::<Vec<_>>().join(" ");
     errln!("{program}: {} (see {program} --help)", mistake(error, tool));
-    let is_client = tool.is_some_and(|tool| CLIENTS.contains(&tool));
-    ExitCode::from(if is_client { PARAMETER_ERROR } else { USAGE_STATUS })
+    ExitCode::from(status_of_mistake(tool))
+}
+
+/// The help that is asked for, without the subcommands of `dsconfig`, which has lists of them by category.
+fn help(arguments: &[OsString]) -> Option<clap::Error> {
+    let command = Cli::command().mut_subcommand("dsconfig", |tool| {
+        let names: Vec<String> = tool.get_subcommands().map(|known| known.get_name().to_owned()).collect();
+        names.into_iter().fold(tool, |tool, name| tool.mut_subcommand(name, |known| known.hide(true)))
+    });
+    command.try_get_matches_from(arguments).err()
+}
+
+/// The exit status for a command line of a tool that makes no sense.
+pub fn status_of_mistake(tool: Option<&str>) -> u8 {
+    match tool {
+        Some("dsconfig") => DSCONFIG_USAGE_STATUS,
+        Some(tool) if CLIENTS.contains(&tool) => PARAMETER_ERROR,
+        _ => USAGE_STATUS,
+    }
 }
 
 /// What is wrong with a command line.
-fn mistake(error: &clap::Error, tool: Option<&str>) -> String {
+pub fn mistake(error: &clap::Error, tool: Option<&str>) -> String {
     let given = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => vec![text.clone()],
         Some(ContextValue::Strings(texts)) => texts.clone(),

@@ -26,6 +26,11 @@ impl Failure {
         Self { status, ..self }
     }
 
+    /// The same with where it happened before its message.
+    pub fn prefixed(self, place: &str) -> Self {
+        Self { message: format!("{place}: {}", self.message), ..self }
+    }
+
     /// The exit status.
     pub fn status(&self) -> u8 {
         self.status

@@ -1,4 +1,4 @@
-//! The options that change properties, and how they are made to an object.
+//! The options that change properties, and what they say.
 
 use clap::Args;
 use config::{Change, Edit, Step};
@@ -6,7 +6,7 @@ use config::{Change, Edit, Step};
 use crate::failure::Failure;
 
 /// How properties change.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Changes {
     /// Set a property, as in enabled:false; repeat it to set several values
     #[arg(long = "set", value_name = "PROP:VALUE")]
@@ -22,31 +22,53 @@ pub struct Changes {
     reset: Vec<String>,
 }
 
+/// What becomes of the values of one property.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PropertyChange {
+    /// The property, as it was written.
+    pub property: String,
+    /// What is done with the values.
+    pub change: Change,
+    /// The values; none where the property is set back.
+    pub values: Vec<String>,
+}
+
 impl Changes {
-    /// Makes them to an object.
-    pub fn make(&self, edit: &mut Edit, object: &[Step<'_>]) -> Result<(), Failure> {
+    /// All of them, in the order in which they are made.
+    pub fn all(&self) -> Result<Vec<PropertyChange>, Failure> {
+        let mut all = Vec::new();
         for (change, given) in [(Change::Set, &self.set), (Change::Add, &self.add), (Change::Remove, &self.remove)] {
-            for (property, values) in by_property(given)? {
-                edit.change(object, property, change, &values).map_err(Failure::new)?;
-            }
+            all.extend(by_property(change, given)?);
         }
-        for property in &self.reset {
-            edit.change(object, property, Change::Reset, &[]).map_err(Failure::new)?;
-        }
-        Ok(())
+        let reset = |property: &String| PropertyChange {
+            property: property.clone(),
+            change: Change::Reset,
+            values: Vec::new(),
+        };
+        all.extend(self.reset.iter().map(reset));
+        Ok(all)
+    }
+}
+
+impl PropertyChange {
+    /// Makes it to an object of the file.
+    pub fn make(&self, edit: &mut Edit, object: &[Step<'_>]) -> Result<(), Failure> {
+        edit.change(object, &self.property, self.change, &self.values).map_err(Failure::new)
     }
 }
 
 /// `PROP:VALUE` pairs, the values of one property together.
-fn by_property(given: &[String]) -> Result<Vec<(&str, Vec<String>)>, Failure> {
-    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+fn by_property(change: Change, given: &[String]) -> Result<Vec<PropertyChange>, Failure> {
+    let mut found: Vec<PropertyChange> = Vec::new();
     for pair in given {
         let Some((property, value)) = pair.split_once(':') else {
             return Err(Failure::new(format_args!("\"{pair}\" must be PROPERTY:VALUE, such as index-type:equality")));
         };
-        match found.iter_mut().find(|(known, _)| *known == property) {
-            Some((_, values)) => values.push(value.to_owned()),
-            None => found.push((property, vec![value.to_owned()])),
+        match found.iter_mut().find(|known| known.property == property) {
+            Some(known) => known.values.push(value.to_owned()),
+            None => {
+                found.push(PropertyChange { property: property.to_owned(), change, values: vec![value.to_owned()] })
+            }
         }
     }
     Ok(found)

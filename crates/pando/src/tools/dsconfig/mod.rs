@@ -1,101 +1,238 @@
-//! `dsconfig`: changes of the configuration as OpenDJ's tool of that name makes them, for everything that is declared.
-//! The file is the truth: it is changed in place, checked, and a running server reads it again; if the server refuses
-//! it, the file is as before.
+//! `dsconfig`: the configuration shown and changed as OpenDJ's tool of that name does it, for all that is declared.
 
+mod batch;
+mod categories;
 mod changes;
+mod display;
+mod door;
+mod file_door;
+mod properties;
 mod request;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
-use config::{Applier, Change, Config, Edit, Instance, Step};
-use directory::RootPasswordError;
-use request::{Request, Verb};
-use server::{Beside, check_start};
+use clap::{Args, Command, FromArgMatches};
+use config::{Property, Step};
 
-use crate::administration::{self, Reloaded};
+use display::{Reader, show};
+use door::{Door, Proposed};
+use file_door::FileDoor;
+use request::{ObjectRequest, Request, Verb};
+
 use crate::authorize::authorize;
 use crate::failure::{Failure, Outcome};
 use crate::instance;
 use crate::output::{errln, outln};
-use crate::owner::Owner;
 use crate::server_options::ServerOptions;
 use crate::table::Table;
+
+/// Exit status where nothing says what to do.
+const NO_SUBCOMMAND: u8 = 2;
+
+/// Heading of the options that say what is run.
+const RUNNING: &str = "What is run";
 
 #[derive(Debug, Args)]
 pub struct Options {
     #[command(subcommand)]
-    request: Request,
+    request: Option<Request>,
     #[command(flatten)]
-    connection: Connection,
+    run: RunOptions,
+    #[command(flatten)]
+    output: OutputOptions,
+    #[command(flatten)]
+    lists: categories::Lists,
 }
 
-/// How the tool goes about it.
+/// Where the configuration is, and which commands are done.
 #[derive(Debug, Args)]
-struct Connection {
+#[command(next_help_heading = "Where the configuration is, and who asks")]
+struct RunOptions {
     #[command(flatten)]
     server: ServerOptions,
-    /// Do not ask for anything
-    #[arg(short = 'n', long = "no-prompt", global = true)]
-    no_prompt: bool,
-    /// Print nothing but errors and what was asked for
-    #[arg(short = 'Q', long = "quiet", global = true)]
-    quiet: bool,
     /// Change only the file; a running server does not take the change
     #[arg(long = "offline", global = true)]
     offline: bool,
+    /// Do the commands of standard input, one a line, up to the first that fails
+    #[arg(long = "batch", conflicts_with = "batch_file", help_heading = RUNNING)]
+    batch: bool,
+    /// Do the commands of a file, one a line, up to the first that fails
+    #[arg(short = 'F', long = "batchFilePath", value_name = "FILE", help_heading = RUNNING)]
+    batch_file: Option<PathBuf>,
+    /// Do not ask for anything
+    #[arg(short = 'n', long = "no-prompt", global = true, help_heading = RUNNING)]
+    no_prompt: bool,
 }
 
-pub fn run(directory: &Path, options: &Options) -> Outcome {
-    let (request, connection) = (&options.request, &options.connection);
-    let (title, path) = (request.title(), request.path());
-    let config = instance::open(directory)?;
-    authorize(&config, &connection.server, !connection.no_prompt)?;
-    match request.verb {
-        Verb::List => list(&config, request),
-        Verb::Get => show_properties(&config, &path),
-        Verb::Create => changing(directory, connection, &format!("The {title} was created."), |edit| {
-            edit.create(&path, request.type_name.as_deref()).map_err(Failure::new)?;
-            request.changes.make(edit, &path)?;
-            match edit.missing(&path).as_slice() {
-                [] => give_default_indexes(edit, &path),
-                missing => Err(Failure::new(request.needs(missing))),
-            }
-        }),
-        Verb::Set => {
-            warn_of_all_indexes(request, connection);
-            let done = format!("The {title} has changed.");
-            changing(directory, connection, &done, |edit| request.changes.make(edit, &path))
-        }
-        Verb::Delete => {
-            let done = format!("The {title} was deleted.");
-            changing(directory, connection, &done, |edit| edit.delete(&path).map_err(Failure::new))
+/// What is printed.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[command(next_help_heading = "Output")]
+struct OutputOptions {
+    /// Print nothing but errors and what was asked for
+    #[arg(short = 'Q', long = "quiet", global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Say which configuration is worked on
+    #[arg(short = 'v', long = "verbose", global = true)]
+    verbose: bool,
+    /// Print for scripts: no headings, and tabs between values
+    #[arg(short = 's', long = "script-friendly", global = true)]
+    script_friendly: bool,
+    /// Show advanced properties, too: there is none that is not always shown
+    #[arg(long = "advanced", global = true)]
+    advanced: bool,
+}
+
+impl OutputOptions {
+    fn reader(self) -> Reader {
+        if self.script_friendly { Reader::Script } else { Reader::Person }
+    }
+
+    /// What either asks for.
+    fn or(self, other: Self) -> Self {
+        Self {
+            quiet: self.quiet || other.quiet,
+            verbose: self.verbose || other.verbose,
+            script_friendly: self.script_friendly || other.script_friendly,
+            advanced: self.advanced || other.advanced,
         }
     }
 }
 
-/// A new backend has the indexes that `setup` gives the first one.
-fn give_default_indexes(edit: &mut Edit, path: &[Step<'_>]) -> Result<(), Failure> {
-    let [backend @ ("backend", _)] = path else { return Ok(()) };
-    for index in config::default_indexes() {
-        let index_path = [*backend, ("index", index.attribute.as_str())];
-        let kinds: Vec<String> = index.kinds.iter().map(|kind| kind.word().to_owned()).collect();
-        edit.create(&index_path, None).map_err(Failure::new)?;
-        edit.change(&index_path, "index-type", Change::Set, &kinds).map_err(Failure::new)?;
+pub fn run(directory: &Path, options: &Options) -> Outcome {
+    if let Some(category) = options.lists.asked() {
+        categories::print(category, command().get_subcommands(), request::component_of);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let is_batch = options.run.batch || options.run.batch_file.is_some();
+    match &options.request {
+        Some(_) if is_batch => {
+            Err(Failure::new("a batch has its commands in its lines: leave out the subcommand, or the batch"))
+        }
+        Some(Request::Properties(asked)) => {
+            properties::list(asked, options.output.reader())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Request::Objects(asked)) => run_one(&mut *open_door(directory, options)?, asked, options.output),
+        None if is_batch => run_batch(directory, options),
+        None => Err(Failure::new(
+            "say what to do with a subcommand, such as list-backends: --help-all lists them; --batch reads them from \
+             standard input",
+        )
+        .with_status(NO_SUBCOMMAND)),
+    }
+}
+
+/// The options and subcommands by themselves, for lines of a batch and for lists.
+fn command() -> Command {
+    let bare = Command::new("dsconfig").no_binary_name(true);
+    Options::augment_args(bare.disable_help_flag(true).disable_help_subcommand(true))
+}
+
+/// The configuration that the options lead to.
+fn open_door<'d>(directory: &'d Path, options: &Options) -> Result<Box<dyn Door + 'd>, Failure> {
+    let config = instance::open(directory)?;
+    authorize(&config, &options.run.server, !options.run.no_prompt && !options.run.batch)?;
+    let door = FileDoor::new(directory, config, options.run.offline);
+    if options.output.verbose {
+        outln!("The configuration is {}.", door.place());
+    }
+    Ok(Box::new(door))
+}
+
+/// Does the commands of a batch. Each is judged by itself; those before one that fails stay done.
+fn run_batch(directory: &Path, options: &Options) -> Outcome {
+    let lines = batch::lines(&batch::read(options.run.batch_file.as_deref())?);
+    let mut door = open_door(directory, options)?;
+    for line in lines {
+        let place = format!("line {}", line.number);
+        let at = |failure: Failure| failure.prefixed(&place);
+        let parsed = parse_line(&line).map_err(at)?;
+        let output = parsed.output.or(options.output);
+        if !output.quiet {
+            outln!("{}", line.text);
+        }
+        match &parsed.request {
+            Some(Request::Objects(asked)) => drop(run_one(&mut *door, asked, output).map_err(at)?),
+            Some(Request::Properties(asked)) => properties::list(asked, output.reader()).map_err(at)?,
+            None => return Err(at(Failure::new("the line has no subcommand").with_status(NO_SUBCOMMAND))),
+        }
+        if !output.quiet {
+            outln!("");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a line of a batch says.
+fn parse_line(line: &batch::Line) -> Result<Options, Failure> {
+    let usage = |error: clap::Error| {
+        let message = crate::cli::mistake(&error, Some("dsconfig"));
+        Failure::new(message).with_status(crate::cli::status_of_mistake(Some("dsconfig")))
+    };
+    let matches = command().try_get_matches_from(line.words()?).map_err(usage)?;
+    let parsed = Options::from_arg_matches(&matches).map_err(usage)?;
+    let of_the_run = [
+        (parsed.run.server.is_given(), "options of the connection belong"),
+        (parsed.run.offline, "--offline belongs"),
+        (parsed.run.batch || parsed.run.batch_file.is_some(), "a further batch does not belong"),
+        (parsed.lists.asked().is_some(), "help does not belong"),
+    ];
+    match of_the_run.iter().find(|(is_given, _)| *is_given) {
+        Some((_, what)) if what.contains("not") => Err(Failure::new(format_args!("{what} into a batch"))),
+        Some((_, what)) => Err(Failure::new(format_args!("{what} to the command that reads the batch"))),
+        None => Ok(parsed),
+    }
+}
+
+/// Does one command.
+fn run_one(door: &mut dyn Door, asked: &ObjectRequest, output: OutputOptions) -> Outcome {
+    match asked.verb {
+        Verb::List => list(door, asked, output)?,
+        Verb::Get => get(door, asked, output)?,
+        Verb::Create => change(door, asked, output, "was created")?,
+        Verb::Set => {
+            warn_of_all_indexes(asked, output);
+            change(door, asked, output, "has changed")?;
+        }
+        Verb::Delete if asked.force && door.seen(&asked.path()?)?.is_none() => {
+            if !output.quiet {
+                outln!("There is no {}: nothing to delete.", asked.title());
+            }
+        }
+        Verb::Delete => change(door, asked, output, "was deleted")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn change(door: &mut dyn Door, asked: &ObjectRequest, output: OutputOptions, done: &str) -> Result<(), Failure> {
+    let proposed: Proposed<'_> = asked.proposed()?;
+    if asked.verb == Verb::Set && proposed.changes.is_empty() {
+        if door.seen(&proposed.path)?.is_none() {
+            return Err(no_such(&proposed.path));
+        }
+        if !output.quiet {
+            outln!("The {} is as before: no --set, --add, --remove or --reset says what changes.", asked.title());
+        }
+        return Ok(());
+    }
+    let told = door.change(&proposed)?;
+    if !output.quiet {
+        outln!("The {} {done}.", asked.title());
+        told.iter().for_each(|line| outln!("{line}"));
     }
     Ok(())
 }
 
 /// Prints what an object is set to, defaults included.
-fn show_properties(config: &Config, object: &[Step<'_>]) -> Outcome {
-    let Some(properties) = config.properties_of(object) else { return Err(no_such(object)) };
-    let mut table = Table::new(&["Property", "Value(s)"]).with_colons();
-    for (name, values) in properties {
-        table.row(vec![name.to_owned(), shown(&values)]);
-    }
-    table.print();
-    Ok(ExitCode::SUCCESS)
+fn get(door: &mut dyn Door, asked: &ObjectRequest, output: OutputOptions) -> Result<(), Failure> {
+    let path = asked.path()?;
+    let form = asked.display.form(output.reader())?;
+    let Some(seen) = door.seen(&path)? else { return Err(no_such(&path)) };
+    let known: Vec<&'static Property> = seen.variant.properties.iter().collect();
+    let chosen = asked.display.chosen(asked.component, &known)?;
+    show(&seen, chosen.as_deref(), form, asked.by_value);
+    Ok(())
 }
 
 fn no_such(object: &[Step<'_>]) -> Failure {
@@ -103,145 +240,43 @@ fn no_such(object: &[Step<'_>]) -> Failure {
     Failure::new(format_args!("there is no {}", names.join(" in ")))
 }
 
-fn shown(values: &[String]) -> String {
-    if values.is_empty() { "-".to_owned() } else { values.join(", ") }
-}
-
-fn list(config: &Config, request: &Request) -> Outcome {
-    let (above, component) = (request.path(), request.component);
+fn list(door: &mut dyn Door, asked: &ObjectRequest, output: OutputOptions) -> Result<(), Failure> {
+    let (above, component) = (asked.path()?, asked.component);
     let class = component.class();
-    let Some(objects) = config.list(&above, class.name) else { return Err(no_such(&above)) };
-    let (title, has_types, listed) = (component.title(), component.types().next().is_some(), component.listed());
+    let form = asked.display.form(output.reader())?;
+    let known: Vec<&'static Property> = class.variants.iter().flat_map(|variant| variant.properties).collect();
+    let columns = asked.display.chosen(component, &known)?.unwrap_or_else(|| component.listed());
+    let Some(objects) = door.list(&above, class.name)? else { return Err(no_such(&above)) };
+    if form.reader() == Reader::Script {
+        objects.iter().for_each(|object| outln!("{}", object.name));
+        return Ok(());
+    }
+    let (title, has_types) = (component.title(), component.types().next().is_some());
     let mut headings = vec![title.as_str()];
     headings.extend(has_types.then_some("Type"));
-    headings.extend(listed.iter().map(|property| property.name));
+    headings.extend(columns.iter().map(|property| property.name));
     let mut table = Table::new(&headings).with_colons();
     for object in objects {
         let path = [above.as_slice(), &[(class.name, object.name.as_str())]].concat();
-        let properties = config.properties_of(&path).unwrap_or_default();
-        let value = |name: &str| properties.iter().find(|(own, _)| *own == name).map(|(_, values)| shown(values));
+        // One that went meanwhile is left out.
+        let Some(seen) = door.seen(&path)? else { continue };
         let mut row = vec![object.name.clone()];
         row.extend(has_types.then(|| object.type_name.to_owned()));
-        row.extend(listed.iter().map(|property| value(property.name).unwrap_or_default()));
+        row.extend(columns.iter().map(|property| form.cell(&seen, property)));
         table.row(row);
     }
     table.print();
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// To make a few keys usable, no other index needs a larger limit.
-fn warn_of_all_indexes(request: &Request, connection: &Connection) {
+fn warn_of_all_indexes(asked: &ObjectRequest, output: OutputOptions) {
     let of_all = |given: &String| given.starts_with("index-entry-limit:");
-    if request.component.name() == "backend" && request.changes.set.iter().any(of_all) && !connection.quiet {
+    if asked.component.name() == "backend" && asked.changes.set.iter().any(of_all) && !output.quiet {
         errln!(
             "The index-entry-limit of a backend holds for every index that sets none of its own. To make a few keys \
              usable, change \
              these indexes alone: dsconfig set-backend-index-prop --set index-entry-limit:NUMBER"
         );
-    }
-}
-
-/// Changes the file, if a server would start with what comes of it; has a running server take it; says what happens
-/// now.
-fn changing(
-    directory: &Path,
-    connection: &Connection,
-    done: &str,
-    change: impl FnOnce(&mut Edit) -> Result<(), Failure>,
-) -> Outcome {
-    let instance = instance::open(directory)?.instance;
-    let owner = Owner::of(directory)?;
-    // Until the server has answered: another tool's change comes after this one, or is refused.
-    let _only_one = instance::lock_configuration(&instance)?;
-    let file = instance.config_file();
-    let is_hashed = match directory::hash_root_passwords_in_file(&file) {
-        Ok(_) => true,
-        // This change may be the one that sets a valid password.
-        Err(RootPasswordError::InFile { .. }) => false,
-        Err(error) => return Err(Failure::new(error)),
-    };
-    let mut edit = Edit::open(&file).map_err(Failure::new)?;
-    let config = edit.config().map_err(Failure::new)?;
-    change(&mut edit)?;
-    directory::hash_root_passwords(&mut edit).map_err(Failure::new)?;
-    let new = edit.config().map_err(Failure::new)?;
-    let beside = if instance::running(&instance).is_some() { Beside::AnotherProcess } else { Beside::Nobody };
-    check_start(&new, &beside).map_err(Failure::new)?;
-    // A clear password must not be kept in the copy of what was before.
-    let saved = if is_hashed { edit.save() } else { edit.save_without_backup() };
-    saved.map_err(Failure::new)?;
-    owner.settle(directory)?;
-    let process = match connection.offline {
-        true => None,
-        false => taken_by_server(&instance).or_else(|failure| {
-            edit.take_back().map_err(Failure::new)?;
-            owner.settle(directory)?;
-            Err(match failure {
-                NotTaken::Refused(reason) => refused(&instance, &reason),
-                NotTaken::Failed(failure) => failure,
-            })
-        })?,
-    };
-    if !connection.quiet {
-        outln!("{done}");
-        tell_what_happens(&config, &new, process);
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Why a running server has not taken a change.
-enum NotTaken {
-    Refused(String),
-    Failed(Failure),
-}
-
-/// Has a running server take the file; gives its process.
-fn taken_by_server(instance: &Instance) -> Result<Option<u32>, NotTaken> {
-    match administration::reload(instance).map_err(NotTaken::Failed)? {
-        None => Ok(None),
-        Some(Reloaded { process, verdict: Ok(_) }) => Ok(Some(process)),
-        Some(Reloaded { verdict: Err(reason), .. }) => Err(NotTaken::Refused(reason)),
-    }
-}
-
-/// What to say of a change that the server refuses. It may have taken a part before it came to what it cannot take: it
-/// goes back to the file as it is again.
-fn refused(instance: &Instance, reason: &str) -> Failure {
-    match administration::reload(instance) {
-        Ok(None | Some(Reloaded { verdict: Ok(_), .. })) => {
-            Failure::new(format_args!("the server refuses this, and nothing was changed: {reason}"))
-        }
-        Ok(Some(Reloaded { process, .. })) => Failure::new(format_args!(
-            "the server refuses this, and the file is as before: {reason}; but the server (process {process}) has not \
-             taken the file again: see {}/errors",
-            instance.logs().display()
-        )),
-        Err(failure) => failure,
-    }
-}
-
-/// Says what takes effect when. "The server has taken the change" is said only of what it has taken.
-fn tell_what_happens(old: &Config, new: &Config, process: Option<u32>) {
-    let changes = old.changes_to(new);
-    let builds_indexes = changes.live.contains(&Applier::Indexes);
-    let directory = new.instance.directory().display();
-    match process {
-        Some(process) => {
-            changes.at_restart.iter().for_each(|what| outln!("{what}."));
-            if changes.live.is_empty() {
-                return;
-            }
-            outln!("The server (process {process}) has taken the change.");
-            if builds_indexes {
-                outln!(
-                    "The server builds new indexes while it serves: watch pando backendstat show-index-status \
-                     --instance {directory}, or the attribute ds-backend-index-state in cn=monitor."
-                );
-            }
-        }
-        None if builds_indexes => outln!(
-            "The change takes effect when a server on {directory} starts or reloads; it builds indexes while it serves."
-        ),
-        None => outln!("The change takes effect when a server on {directory} starts or reloads."),
     }
 }

@@ -7,10 +7,14 @@ use std::sync::OnceLock;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use config::{Component, Default as Unset, Property, Step, Variant, capitalized};
 
 use super::changes::Changes;
+use super::display::Display;
+use super::door::{Deed, Proposed};
+use super::properties;
+use crate::failure::Failure;
 
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,14 +28,30 @@ pub enum Verb {
 
 /// One subcommand as it was given.
 #[derive(Debug)]
-pub struct Request {
+pub enum Request {
+    /// It is about objects of the configuration.
+    Objects(ObjectRequest),
+    /// It asks which properties there are.
+    Properties(properties::Options),
+}
+
+/// A subcommand about objects.
+#[derive(Debug)]
+pub struct ObjectRequest {
     pub verb: Verb,
     pub component: &'static Component,
-    /// The names of the objects on the way that have one, the outermost first. What a list lists is not among them.
-    names: Vec<String>,
+    /// The names of the objects on the way that have one, the outermost first, as far as they were given. What a list
+    /// lists is not among them.
+    pub names: Vec<Option<String>>,
     /// The kind of a new object.
     pub type_name: Option<String>,
     pub changes: Changes,
+    /// What is shown.
+    pub display: Display,
+    /// Each value has a line of its own.
+    pub by_value: bool,
+    /// Deleting what is not there succeeds.
+    pub force: bool,
 }
 
 /// A subcommand.
@@ -39,9 +59,12 @@ struct Word {
     verb: Verb,
     component: &'static Component,
     name: &'static str,
-    /// The options that name objects; a list has none for what it lists.
+    /// The options that name objects, and what the names stand for; a list has none for what it lists.
     options: Vec<(&'static str, &'static str)>,
 }
+
+/// The subcommand that is about no object.
+const LIST_PROPERTIES: &str = "list-properties";
 
 /// All subcommands. Made once: the command line keeps their names for as long as the program runs.
 fn words() -> &'static [Word] {
@@ -99,17 +122,13 @@ impl Word {
         let about = about.trim_end_matches('.').to_owned();
         let mut command = Command::new(self.name).about(about.clone());
         for (option, named_by) in &self.options {
-            let arg = Arg::new(*option).long(*option).value_name("NAME").required(true);
+            let arg = Arg::new(*option).long(*option).value_name("NAME");
             command = command.arg(arg.help(capitalized(named_by)));
         }
         let types: Vec<&'static Variant> = self.component.types().collect();
         if self.verb == Verb::Create && !types.is_empty() {
             let values = types.iter().map(|it| PossibleValue::new(it.type_name).help(it.help.trim_end_matches('.')));
-            let arg = Arg::new("type")
-                .short('t')
-                .long("type")
-                .value_name("TYPE")
-                .required(self.component.class().unsaid().is_none());
+            let arg = Arg::new("type").short('t').long("type").value_name("TYPE");
             command = command.arg(arg.value_parser(PossibleValuesParser::new(values)).help("The kind of object"));
         } else if self.verb == Verb::Create {
             // OpenDJ names the one kind that there is.
@@ -118,7 +137,9 @@ impl Word {
         match self.verb {
             // The options bring a sentence of their own along.
             Verb::Create | Verb::Set => Changes::augment_args(command).about(about).after_help(self.properties()),
-            Verb::List | Verb::Get | Verb::Delete => command,
+            Verb::List => Display::augment_args(command).about(about),
+            Verb::Get => Display::augment_args(command).arg(by_value()).about(about),
+            Verb::Delete => command.arg(force()),
         }
     }
 
@@ -149,52 +170,107 @@ fn nature(property: &Property) -> String {
     format!("{}{several}; {unset}", property.syntax.allowed())
 }
 
-impl Request {
+fn by_value() -> Arg {
+    let arg = Arg::new("record").short('E').long("record").action(ArgAction::SetTrue);
+    arg.help("Give each value a line of its own")
+}
+
+fn force() -> Arg {
+    let arg = Arg::new("force").short('f').long("force").action(ArgAction::SetTrue);
+    arg.help("Succeed if there is no such object")
+}
+
+impl ObjectRequest {
     /// The way to the object; for a list, to the object that has those of the list.
-    pub fn path(&self) -> Vec<Step<'_>> {
-        let mut names = self.names.iter();
+    pub fn path(&self) -> Result<Vec<Step<'_>>, Failure> {
         let classes = self.component.classes();
         let classes = if self.verb == Verb::List { &classes[..classes.len() - 1] } else { classes };
-        let name = |is_named: bool| if is_named { names.next().map_or("", String::as_str) } else { "" };
-        let mut name = name;
-        classes.iter().map(|class| (class.name, name(class.named_by.is_some()))).collect()
+        let mut names = self.names.iter().zip(self.word().map_or(&[][..], |word| &word.options));
+        let mut path = Vec::new();
+        for class in classes {
+            let name = match class.named_by.and_then(|_| names.next()) {
+                None => "",
+                Some((Some(name), _)) => name.as_str(),
+                Some((None, (option, named_by))) => {
+                    return Err(Failure::new(format_args!("--{option} NAME is missing: it gives {named_by}")));
+                }
+            };
+            path.push((class.name, name));
+        }
+        Ok(path)
+    }
+
+    /// The change that is asked for.
+    pub fn proposed(&self) -> Result<Proposed<'_>, Failure> {
+        let path = self.path()?;
+        let deed = match self.verb {
+            Verb::Create => Deed::Create(self.kind()?),
+            Verb::Set | Verb::List | Verb::Get => Deed::Set,
+            Verb::Delete => Deed::Delete,
+        };
+        Ok(Proposed { component: self.component, path, deed, changes: self.changes.all()? })
+    }
+
+    fn kind(&self) -> Result<Option<&str>, Failure> {
+        match &self.type_name {
+            Some(name) => Ok(Some(name)),
+            None if self.component.class().unsaid().is_some() => Ok(None),
+            None => {
+                let known: Vec<&str> = self.component.types().map(|variant| variant.type_name).collect();
+                Err(Failure::new(format_args!("--type TYPE is missing: one of {}", known.join(", "))))
+            }
+        }
     }
 
     /// The object as people call it: `Plugin "Unique mail"`.
     pub fn title(&self) -> String {
         let title = self.component.title();
         match self.names.last() {
-            Some(name) if self.verb != Verb::List => format!("{title} \"{name}\""),
+            Some(Some(name)) if self.verb != Verb::List => format!("{title} \"{name}\""),
             _ => title,
         }
     }
 
-    /// The subcommand, and how a value that it lacks would be given.
-    pub fn needs(&self, missing: &[&'static Property]) -> String {
-        let word = words().iter().find(|word| word.verb == self.verb && word.component.name() == self.component.name());
-        let wanted: Vec<String> = missing
-            .iter()
-            .map(|property| format!("--set {}:VALUE ({})", property.name, property.syntax.allowed()))
-            .collect();
-        format!("{} needs {}", word.map_or("this", |word| word.name), wanted.join(" and "))
+    fn word(&self) -> Option<&'static Word> {
+        words().iter().find(|word| word.verb == self.verb && word.component.name() == self.component.name())
     }
+}
+
+/// What a subcommand is about.
+pub fn component_of(subcommand: &str) -> Option<&'static Component> {
+    words().iter().find(|word| word.name == subcommand).map(|word| word.component)
 }
 
 impl FromArgMatches for Request {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let missing = || Error::raw(ErrorKind::MissingSubcommand, "a subcommand is needed\n");
         let (name, own) = matches.subcommand().ok_or_else(missing)?;
+        if name == LIST_PROPERTIES {
+            return Ok(Self::Properties(properties::Options::from_arg_matches(own)?));
+        }
         let word = words().iter().find(|word| word.name == name).ok_or_else(missing)?;
-        let names =
-            word.options.iter().map(|(option, _)| own.get_one::<String>(option).cloned().unwrap_or_default()).collect();
-        let changes = match word.verb {
-            Verb::Create | Verb::Set => Changes::from_arg_matches(own)?,
-            Verb::List | Verb::Get | Verb::Delete => Changes::default(),
-        };
+        let names = word.options.iter().map(|(option, _)| own.get_one::<String>(option).cloned()).collect();
+        let is = |verbs: &[Verb]| verbs.contains(&word.verb);
         let has_types = word.component.types().next().is_some();
-        let type_name =
-            if word.verb == Verb::Create && has_types { own.get_one::<String>("type").cloned() } else { None };
-        Ok(Self { verb: word.verb, component: word.component, names, type_name, changes })
+        Ok(Self::Objects(ObjectRequest {
+            verb: word.verb,
+            component: word.component,
+            names,
+            type_name: match is(&[Verb::Create]) && has_types {
+                true => own.get_one::<String>("type").cloned(),
+                false => None,
+            },
+            changes: match is(&[Verb::Create, Verb::Set]) {
+                true => Changes::from_arg_matches(own)?,
+                false => Changes::default(),
+            },
+            display: match is(&[Verb::List, Verb::Get]) {
+                true => Display::from_arg_matches(own)?,
+                false => Display::default(),
+            },
+            by_value: is(&[Verb::Get]) && own.get_flag("record"),
+            force: is(&[Verb::Delete]) && own.get_flag("force"),
+        }))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -205,7 +281,9 @@ impl FromArgMatches for Request {
 
 impl Subcommand for Request {
     fn augment_subcommands(command: Command) -> Command {
-        command.subcommands(words().iter().map(Word::command))
+        let about = "List the properties of everything that can be configured";
+        let properties = properties::Options::augment_args(Command::new(LIST_PROPERTIES)).about(about);
+        command.subcommands(words().iter().map(Word::command)).subcommand(properties)
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -213,6 +291,6 @@ impl Subcommand for Request {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        words().iter().any(|word| word.name == name)
+        name == LIST_PROPERTIES || words().iter().any(|word| word.name == name)
     }
 }
