@@ -14,6 +14,7 @@ COMMANDS = {
     "changing-passwords": 6,
     "client-tools": 4,
     "dsconfig": 7,
+    "ldif-tools": 5,
     "linux-logins": 2,
     "load-tools": 7,
     "logins": 2,

@@ -18,7 +18,17 @@ const USAGE_STATUS: u8 = 2;
 const DSCONFIG_USAGE_STATUS: u8 = 18;
 
 /// Tools whose exit status is a result code: 2 would be one of a server.
-const CLIENTS: [&str; 5] = ["ldapsearch", "ldapmodify", "ldapdelete", "ldapcompare", "ldappasswordmodify"];
+const CLIENTS: [&str; 9] = [
+    "ldapsearch",
+    "ldapmodify",
+    "ldapdelete",
+    "ldapcompare",
+    "ldappasswordmodify",
+    "ldifsearch",
+    "ldifdiff",
+    "ldifmodify",
+    "base64",
+];
 
 /// Where an instance is when neither `--instance` nor `PANDO_HOME` says so.
 const DEFAULT_INSTANCE: &str = "pando-data";
@@ -113,6 +123,14 @@ pub enum Tool {
     Ldapcompare(tools::ldapcompare::Options),
     /// Change a password at any LDAP server
     Ldappasswordmodify(tools::ldappasswordmodify::Options),
+    /// Search the entries of an LDIF file
+    Ldifsearch(tools::ldif::ldifsearch::Options),
+    /// Write the changes that make the entries of one LDIF file those of another
+    Ldifdiff(tools::ldif::ldifdiff::Options),
+    /// Make changes to the entries of an LDIF file
+    Ldifmodify(tools::ldif::ldifmodify::Options),
+    /// Encode data as base64, and decode it
+    Base64(tools::base64::Options),
     /// Measure how many searches a server answers, and how fast
     Searchrate(tools::searchrate::Options),
     /// Measure how many modifications a server answers, and how fast
@@ -161,6 +179,10 @@ impl Tool {
             Tool::Ldapdelete(_) => "ldapdelete",
             Tool::Ldapcompare(_) => "ldapcompare",
             Tool::Ldappasswordmodify(_) => "ldappasswordmodify",
+            Tool::Ldifsearch(_) => "ldifsearch",
+            Tool::Ldifdiff(_) => "ldifdiff",
+            Tool::Ldifmodify(_) => "ldifmodify",
+            Tool::Base64(_) => "base64",
             Tool::Searchrate(_) => "searchrate",
             Tool::Modrate(_) => "modrate",
             Tool::Addrate(_) => "addrate",
@@ -175,8 +197,13 @@ impl Tool {
 impl Cli {
     /// The instance that is meant.
     pub fn instance_directory(&self) -> PathBuf {
+        self.named_instance().unwrap_or_else(|| DEFAULT_INSTANCE.into())
+    }
+
+    /// The instance that `--instance` or `PANDO_HOME` names.
+    pub fn named_instance(&self) -> Option<PathBuf> {
         let from_environment = || std::env::var_os("PANDO_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        self.instance.clone().or_else(from_environment).unwrap_or_else(|| DEFAULT_INSTANCE.into())
+        self.instance.clone().or_else(from_environment)
     }
 }
 
@@ -240,15 +267,15 @@ fn report_usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            let _ = error.print();
-            return ExitCode::from(USAGE_STATUS);
-        }
         _ => {}
     }
     let known: Vec<String> = Cli::command().get_subcommands().map(|tool| tool.get_name().to_owned()).collect();
     let mut words = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
     let tool = words.find(|word| known.iter().any(|tool| tool == word));
+    if matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand) {
+        let _ = error.print();
+        return ExitCode::from(status_of_mistake(tool.filter(|tool| *tool != "dsconfig")));
+    }
     let within = Cli::command().find_subcommand(tool.unwrap_or_default()).cloned();
     let is_within = |word: &&str| within.as_ref().is_some_and(|tool| tool.find_subcommand(word).is_some());
     let names = ["pando"].into_iter().chain(tool).chain(words.find(is_within));

@@ -10,6 +10,8 @@ use crate::output::errln;
 
 /// The connection was lost.
 const SERVER_DOWN: u8 = 81;
+/// Data that the tool itself works on is not what it should be.
+pub const LOCAL_ERROR: u8 = 82;
 /// A filter that is none.
 pub const FILTER_ERROR: u8 = 87;
 /// An option, or a file that an option names, makes no sense.

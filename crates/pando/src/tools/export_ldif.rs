@@ -1,7 +1,5 @@
 //! `export-ldif`: writes a backend as LDIF, also beside a running server.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,10 +8,11 @@ use jobs::export::Export;
 use jobs::progress::rate;
 
 use super::selection::SelectionOptions;
+use super::target::Target;
 use crate::authorize::authorize;
-use crate::failure::{Context, Failure, Outcome};
+use crate::failure::{Failure, Outcome};
 use crate::instance;
-use crate::output::{Output, outln, reader_is_gone};
+use crate::output::{outln, reader_is_gone};
 use crate::owner::Owner;
 use crate::server_options::ServerOptions;
 use crate::terminal::Watcher;
@@ -88,69 +87,4 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         );
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Where the LDIF goes. A new file appears under its name when it is complete.
-enum Target {
-    Stdout,
-    Append(PathBuf),
-    New {
-        temporary: PathBuf,
-        file: PathBuf,
-    },
-    /// A device or pipe, which cannot be renamed over.
-    Special(PathBuf),
-}
-
-impl Target {
-    fn open(file: &Path, append: bool) -> Result<Self, Failure> {
-        if file == Path::new("-") {
-            return Ok(Target::Stdout);
-        }
-        let exists_specially = fs::metadata(file).is_ok_and(|metadata| !metadata.is_file());
-        Ok(match append {
-            _ if exists_specially => Target::Special(file.to_owned()),
-            true => Target::Append(file.to_owned()),
-            false => {
-                let mut name = file
-                    .file_name()
-                    .ok_or_else(|| Failure::new(format_args!("{} names no file", file.display())))?
-                    .to_owned();
-                name.push(".part");
-                Target::New { temporary: file.with_file_name(name), file: file.to_owned() }
-            }
-        })
-    }
-
-    fn is_stdout(&self) -> bool {
-        matches!(self, Target::Stdout)
-    }
-
-    fn writer(&self) -> Result<Box<dyn Write + Send>, Failure> {
-        Ok(match self {
-            Target::Stdout => Box::new(BufWriter::new(Output)),
-            Target::Append(file) => {
-                Box::new(OpenOptions::new().append(true).create(true).open(file).context(file.display())?)
-            }
-            Target::New { temporary, file } => Box::new(File::create(temporary).context(file.display())?),
-            Target::Special(file) => Box::new(OpenOptions::new().write(true).open(file).context(file.display())?),
-        })
-    }
-
-    fn finish(&self) -> Result<(), Failure> {
-        match self {
-            Target::New { temporary, file } => {
-                let synced = File::open(temporary).and_then(|written| written.sync_all());
-                synced.and_then(|()| durable::rename(temporary, file)).context(file.display())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn discard(&self) {
-        if let Target::New { temporary, .. } = self {
-            // A half export is of no use; if it cannot be removed, its name says what it is.
-            let _ = fs::remove_file(temporary);
-        }
-    }
 }

@@ -5,6 +5,7 @@ pub mod account;
 pub mod addrate;
 pub mod authrate;
 pub mod backendstat;
+pub mod base64;
 mod certificate;
 pub mod convert_accounts;
 pub mod documents;
@@ -19,6 +20,7 @@ pub mod ldapdelete;
 pub mod ldapmodify;
 pub mod ldappasswordmodify;
 pub mod ldapsearch;
+pub mod ldif;
 mod load;
 pub mod logstat;
 pub mod makeldif;
@@ -35,6 +37,7 @@ pub mod setup;
 pub mod start;
 pub mod status;
 pub mod stop;
+mod target;
 mod template_source;
 mod time;
 pub mod undo;
@@ -48,6 +51,7 @@ use crate::failure::Outcome;
 /// Runs the tool that the command line names.
 pub fn run(cli: Cli) -> Outcome {
     let instance = cli.instance_directory();
+    let named_instance = cli.named_instance();
     match &cli.tool {
         Tool::Quickstart(options) => quickstart::run(&instance, options),
         Tool::Setup(options) => setup::run(&instance, options),
@@ -75,6 +79,10 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::Ldapdelete(options) => ldapdelete::run(options),
         Tool::Ldapcompare(options) => ldapcompare::run(options),
         Tool::Ldappasswordmodify(options) => ldappasswordmodify::run(options),
+        Tool::Ldifsearch(options) => ldif::ldifsearch::run(named_instance.as_deref(), options),
+        Tool::Ldifdiff(options) => ldif::ldifdiff::run(named_instance.as_deref(), options),
+        Tool::Ldifmodify(options) => ldif::ldifmodify::run(named_instance.as_deref(), options),
+        Tool::Base64(options) => base64::run(options),
         Tool::Searchrate(options) => searchrate::run(options),
         Tool::Modrate(options) => modrate::run(options),
         Tool::Addrate(options) => addrate::run(options),
