@@ -11,6 +11,7 @@ COMMANDS = {
     "access-lint": 2,
     "access-shadow": 6,
     "access-tests": 4,
+    "backup": 4,
     "changing-passwords": 6,
     "client-tools": 4,
     "dsconfig": 7,

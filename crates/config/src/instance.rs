@@ -67,6 +67,12 @@ impl Instance {
         self.keys().join("second-factor.key")
     }
 
+    /// The key that seals backups, when no other is given.
+    #[must_use]
+    pub fn backup_key(&self) -> PathBuf {
+        self.keys().join("backup.key")
+    }
+
     /// The root user's password that `quickstart` made, for who tries the server out.
     #[must_use]
     pub fn quickstart_password(&self) -> PathBuf {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use change::apply::UpdateRules;
+use change::apply::{RULES_VERSION, UpdateRules};
 use config::{BackendConfig, Config};
 use query::configured::{ConfiguredError, configured_indexes, leniency, suffixes};
 use query::facts::Facts;
 use query::own_names::OWN_NAMES;
 use schema::{NormalizedDn, Schema};
 use store::log::Log;
-use store::{BackendOptions, LogRepair, ReadOnlyBackend, Rules, Snapshot, StoreError, Trial};
+use store::{BackendOptions, Image, LogRepair, ReadOnlyBackend, Rules, Snapshot, StoreError, Trial};
 
 use crate::JobError;
 
@@ -78,14 +78,27 @@ impl Target<'_> {
         Err(JobError::NoData { backend: self.backend.id.clone() })
     }
 
+    /// Version of the rules by which its log is replayed.
+    #[must_use]
+    pub fn rules_version(self) -> u32 {
+        RULES_VERSION
+    }
+
     /// How the store is opened. The indexes are those that the backend knows; the configuration's only if it knows
     /// none.
-    fn options(self) -> Result<BackendOptions, JobError> {
+    ///
+    /// # Errors
+    /// When the configuration names indexes that are not possible.
+    pub fn options(self) -> Result<BackendOptions, JobError> {
         let indexes = configured_indexes(self.schema, self.backend)?;
         Ok(BackendOptions::of_schema(self.backend.directory.clone(), self.schema, indexes))
     }
 
-    fn rules(self) -> Result<Box<dyn Rules>, JobError> {
+    /// The rules by which its log is replayed.
+    ///
+    /// # Errors
+    /// When a base DN is not valid.
+    pub fn rules(self) -> Result<Box<dyn Rules>, JobError> {
         let facts = Arc::new(Facts::new(Arc::clone(self.schema)));
         let suffixes = suffixes(self.schema, self.backend)?;
         Ok(Box::new(UpdateRules::new(suffixes, leniency(self.config), facts)))
@@ -122,6 +135,22 @@ impl Reader {
     /// When it cannot be read.
     pub fn log(&self) -> Result<Arc<dyn Log>, JobError> {
         self.store.log().map_err(|error| self.failed(error))
+    }
+
+    /// A copy of the database with the log behind it, of this moment.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn image(&self) -> Result<Image, JobError> {
+        self.store.image().map_err(|error| self.failed(error))
+    }
+
+    /// Identity of the data.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn data(&self) -> Result<[u8; 16], JobError> {
+        self.store.data().map_err(|error| self.failed(error))
     }
 
     /// Everything as it is now, to try changes on.

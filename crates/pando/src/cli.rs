@@ -91,6 +91,10 @@ pub enum Tool {
     RebuildIndex(tools::rebuild_index::Options),
     /// Check that indexes and entries agree
     VerifyIndex(tools::verify_index::Options),
+    /// Back up backends, beside a running server too; list, verify and remove backups
+    Backup(tools::backup::Options),
+    /// Restore a backend from backups, to any moment that they hold
+    Restore(tools::restore::Options),
     /// Find out whether the log of a backend has lost changes, and accept the loss
     RepairLog(tools::repair_log::Options),
     /// Show what backends and indexes hold
@@ -164,6 +168,8 @@ impl Tool {
             Tool::ExportLdif(_) => "export-ldif",
             Tool::RebuildIndex(_) => "rebuild-index",
             Tool::VerifyIndex(_) => "verify-index",
+            Tool::Backup(options) => options.name(),
+            Tool::Restore(_) => "restore",
             Tool::RepairLog(_) => "repair-log",
             Tool::Backendstat(_) => "backendstat",
             Tool::IndexAdvice(_) => "index-advice",

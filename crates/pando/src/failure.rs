@@ -79,6 +79,8 @@ macro_rules! failures {
 }
 
 failures!(
+    ::backup::BackupError,
+    ::backup::storage::StorageError,
     config::ConfigErrors,
     crate::makeldif::TemplateError,
     directory::OpenError,

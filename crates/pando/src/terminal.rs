@@ -131,7 +131,8 @@ fn job_text(now: &jobs::Progress) -> String {
     };
     match (now.phase, now.unit) {
         ("syncing", _) => String::new(),
-        ("indexes", Unit::Bytes) => bytes_text(now.done),
+        ("changes", _) => format!("{} changes, {}/s", now.done, now.entries_per_second() as u64),
+        ("indexes" | "copying" | "verifying", Unit::Bytes) => bytes_text(now.done),
         _ => entries(),
     }
 }

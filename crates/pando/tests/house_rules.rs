@@ -32,6 +32,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("directory", 8),
     ("jobs", 8),
     ("runtime", 8),
+    ("backup", 9),
     ("web", 9),
     ("server", 10),
     ("pando", 11),

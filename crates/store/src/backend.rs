@@ -25,6 +25,7 @@ use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
 use crate::extract::IndexBinder;
 use crate::fold::{FoldJob, FoldThread};
+use crate::image::Image;
 use crate::index::{BackendIndexes, ConfiguredIndexes};
 use crate::instance_lock::InstanceLock;
 use crate::job::{Job, Waker};
@@ -65,6 +66,7 @@ pub struct Backend {
     meters: Arc<Meters>,
     jobs: Sender<Job>,
     uuid: [u8; 16],
+    rules_version: u32,
     threads: Mutex<Option<Threads>>,
 }
 
@@ -112,7 +114,8 @@ impl Backend {
             ),
         };
         let keep_from = options.keep_log_from.unwrap_or(u64::MAX);
-        let log = open_log(&env, disk, rules.version(), options.segment_bytes, keep_from)?;
+        let rules_version = rules.version();
+        let log = open_log(&env, disk, rules_version, options.segment_bytes, keep_from)?;
         let log: Arc<dyn Log> = Arc::new(log);
         sync_folders(&options.path)?;
         let txn = env.read()?;
@@ -142,13 +145,15 @@ impl Backend {
             .name("writer".to_owned())
             .spawn(move || writer.run())
             .map_err(|error| StoreError::io("thread", &error))?;
-        Ok(Backend { shared, log, meters, jobs, uuid, threads: Mutex::new(Some(Threads { writer, fold, lock })) })
+        let threads = Mutex::new(Some(Threads { writer, fold, lock }));
+        Ok(Backend { shared, log, meters, jobs, uuid, rules_version, threads })
     }
 
     /// A backend that is only read: it has no writer, so that every proposal is answered with [`StoreError::Closed`].
     pub(crate) fn only_read(shared: Arc<Shared>, log: Arc<dyn Log>, uuid: [u8; 16]) -> Backend {
         let (jobs, _) = crossbeam_channel::unbounded();
-        Backend { shared, log, meters: Arc::default(), jobs, uuid, threads: Mutex::new(None) }
+        // What is only read is copied from where it is read from.
+        Backend { shared, log, meters: Arc::default(), jobs, uuid, rules_version: 0, threads: Mutex::new(None) }
     }
 
     /// Hands a proposal to the writer; submitters take turns. `done` is called once, on the writer's thread, when the
@@ -223,6 +228,14 @@ impl Backend {
     #[inline]
     pub fn entry_counter(&self, id: EntryId) -> u32 {
         self.shared.marks.counter(id)
+    }
+
+    /// A copy of the database with the log behind it, of this moment.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn image(&self) -> Result<Image, StoreError> {
+        Image::begin(&self.shared.env, self.rules_version, |_| Ok(Arc::clone(&self.log)))
     }
 
     /// Asks for a fold of what is there; does not wait.

@@ -178,6 +178,11 @@ impl Env {
         Ok(env)
     }
 
+    /// The environment beneath.
+    pub(crate) fn lmdb(&self) -> &heed::Env<WithoutTls> {
+        &self.env
+    }
+
     /// The tables.
     pub fn dbs(&self) -> &Dbs {
         &self.dbs

@@ -14,6 +14,7 @@ use crate::backend_options::BackendOptions;
 use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
 use crate::extract::IndexBinder;
+use crate::image::Image;
 use crate::index::{BackendIndexes, ConfiguredIndexes};
 use crate::log::{Disk, FileLog, FolderDisk, Log, LogOptions};
 use crate::replay::replay_record;
@@ -140,6 +141,30 @@ impl ReadOnlyBackend {
         let txn = self.env.read()?;
         let (.., folded, uuid) = read_base(&self.env, &txn, self.resolver.clone(), self.binder.clone(), &self.indexes)?;
         Ok(Arc::new(patiently(|| self.open_log(&txn, uuid, folded, 0))?))
+    }
+
+    /// Identity of the data.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn data(&self) -> Result<[u8; 16], StoreError> {
+        let txn = self.env.read()?;
+        env::read_uuid(self.env.dbs(), &txn)
+    }
+
+    /// A copy of the database with the log behind it, of this moment.
+    ///
+    /// # Errors
+    /// As [`ReadOnlyBackend::snapshot`].
+    pub fn image(&self) -> Result<Image, StoreError> {
+        let (rules, env) = (self.rules.version(), &self.env);
+        patiently(|| {
+            Image::begin(env, rules, |txn| {
+                let folded = env::read_u64(env.dbs(), txn, env::meta::FOLDED)?.unwrap_or_default();
+                let uuid = env::read_uuid(env.dbs(), txn)?;
+                Ok(Arc::new(self.open_log(txn, uuid, folded, 0)?))
+            })
+        })
     }
 
     fn open_log(&self, txn: &ReadTxn, uuid: [u8; 16], folded: u64, keep_from: u64) -> Result<FileLog, StoreError> {

@@ -5,6 +5,7 @@ pub mod account;
 pub mod addrate;
 pub mod authrate;
 pub mod backendstat;
+pub mod backup;
 pub mod base64;
 mod certificate;
 pub mod convert_accounts;
@@ -30,6 +31,7 @@ pub mod quickstart;
 pub mod rebuild_index;
 pub mod reload;
 pub mod repair_log;
+pub mod restore;
 mod sample;
 pub mod searchrate;
 mod selection;
@@ -66,6 +68,8 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::ExportLdif(options) => export_ldif::run(&instance, options),
         Tool::RebuildIndex(options) => rebuild_index::run(&instance, options),
         Tool::VerifyIndex(options) => verify_index::run(&instance, options),
+        Tool::Backup(options) => backup::run(&instance, options),
+        Tool::Restore(options) => restore::run(&instance, options),
         Tool::RepairLog(options) => repair_log::run(&instance, options),
         Tool::Backendstat(options) => backendstat::run(&instance, options),
         Tool::IndexAdvice(options) => index_advice::run(&instance, options),

@@ -49,4 +49,5 @@ pub use problem::Problem;
 pub use rebuild::{RebuildOptions, RebuildSummary, RebuildWhich, rebuild};
 pub use sort::SortError;
 pub use swap::{new_directory, recover};
+pub(crate) use swap::{prepare as prepare_folder, swap as swap_folder};
 pub use verify::{VerifyOptions, VerifySummary, verify, verify_with_progress};

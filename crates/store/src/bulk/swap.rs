@@ -25,7 +25,7 @@ fn old_directory(name: &Path) -> PathBuf {
 }
 
 /// Makes an empty `NAME.new`, removing what an interrupted import left.
-pub(super) fn prepare(name: &Path) -> io::Result<PathBuf> {
+pub(crate) fn prepare(name: &Path) -> io::Result<PathBuf> {
     recover(name)?;
     let new = new_directory(name);
     durable::make_folder(&new)?;
@@ -37,7 +37,7 @@ pub(super) fn prepare(name: &Path) -> io::Result<PathBuf> {
 }
 
 /// Syncs `NAME.new` with all its files, and puts it in the place of `NAME`.
-pub(super) fn swap(name: &Path) -> io::Result<()> {
+pub(crate) fn swap(name: &Path) -> io::Result<()> {
     let new = new_directory(name);
     durable::sync_tree(&new)?;
     File::create(new.join(COMPLETE))?.sync_all()?;
