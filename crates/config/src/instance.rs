@@ -97,6 +97,12 @@ impl Instance {
         self.directory.join("backup")
     }
 
+    /// The file that keeps the tasks of the server.
+    #[must_use]
+    pub fn tasks(&self) -> PathBuf {
+        self.directory.join("tasks.json")
+    }
+
     /// The file that names the process of the running server, and that it keeps locked.
     #[must_use]
     pub fn pid_file(&self) -> PathBuf {

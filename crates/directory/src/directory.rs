@@ -47,6 +47,7 @@ use query::groups::GroupOptions;
 use query::monitor_entry::MonitorEntry;
 use query::notices::{Notices, Tell};
 use query::read_moment::ReadContext;
+use tasks::TaskBook;
 
 /// A directory in service.
 pub struct Directory {
@@ -101,6 +102,7 @@ pub struct Directory {
     /// Of answers that must not come sooner.
     pub(crate) timer: Arc<Timer>,
     pub(crate) second_factors: SecondFactors,
+    pub(crate) tasks: Arc<TaskBook>,
 }
 
 impl Directory {
@@ -224,6 +226,12 @@ impl Directory {
         &self.account_clock
     }
 
+    /// The tasks that the server was asked to do.
+    #[must_use]
+    pub fn tasks(&self) -> &Arc<TaskBook> {
+        &self.tasks
+    }
+
     /// The state of the root users' accounts.
     #[must_use]
     pub fn root_accounts(&self) -> &RootAccounts {
@@ -258,6 +266,10 @@ impl MonitorSource for Directory {
 
     fn sasl_mechanisms(&self, session: &access::Session) -> Vec<&'static str> {
         self.sasl.load().offered(&self.identity_mappers.load(), session)
+    }
+
+    fn tasks(&self) -> &TaskBook {
+        &self.tasks
     }
 
     fn collect(&self, facts: &Facts) -> Vec<MonitorEntry> {

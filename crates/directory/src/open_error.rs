@@ -8,6 +8,7 @@ use access::limits::LimitsError;
 use change::history::HistoryOpenError;
 use query::computed::TableError;
 use query::configured::ConfiguredError;
+use tasks::BookError;
 
 /// Why a directory cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,9 @@ pub enum OpenError {
     /// A file with proposed instructions cannot be tried.
     #[error(transparent)]
     Proposed(#[from] ProposedEntriesError),
+    /// The tasks cannot be read.
+    #[error(transparent)]
+    Tasks(#[from] BookError),
     /// There is no such backend.
     #[error("there is no backend \"{backend}\" in service")]
     NoBackend {

@@ -48,6 +48,7 @@ use query::groups::{GroupOptions, GroupService};
 use query::notices::Notices;
 use query::policies::{ConfiguredPolicies, PolicyService};
 use query::read_moment::ReadContext;
+use tasks::TaskBook;
 
 impl Directory {
     /// Opens all enabled backends of the configuration, which includes recovery after a crash.
@@ -209,6 +210,7 @@ fn assembled(
         timer: Arc::default(),
         remembered: RememberedBinds::default(),
         second_factors,
+        tasks: Arc::new(TaskBook::open(config.instance.tasks())?),
     })
 }
 

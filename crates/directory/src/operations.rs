@@ -190,6 +190,7 @@ impl Directory {
             notices: &self.notices,
             account_clock: &self.account_clock,
             states: &self.states,
+            tasks: &self.tasks,
             guess_watch: self.guess_watch(),
             binding: self.binding(),
         }

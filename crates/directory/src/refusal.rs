@@ -107,6 +107,33 @@ ldap::refusals! {
         SchemaFile { name: String, error: String } = ResultCode::UNWILLING_TO_PERFORM,
             "The schema file {name} cannot be written ({error}): nothing was changed";
 
+        // Tasks.
+        TaskPrivilege { privilege: &'static str } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have sufficient privileges for this task: it takes {privilege}";
+        TasksByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have sufficient privileges to see the tasks: it takes config-read, or a privilege that a task \
+            takes";
+        TaskRight = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "You do not have the right to do this with the task";
+        TaskControls = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+            "Tasks are not part of transactions, and are scheduled without controls: leave them out";
+        TaskPlace = ResultCode::NO_SUCH_OBJECT,
+            "Tasks are ds-task-id=ID,cn=Scheduled Tasks,cn=tasks and ds-recurring-task-id=ID,cn=Recurring \
+            Tasks,cn=tasks";
+        TaskName = ResultCode::NAMING_VIOLATION,
+            "The id of a task is text of 1 to 128 bytes, the same in its name and in its attributes";
+        TaskOtherwise = ResultCode::UNWILLING_TO_PERFORM,
+            "Of a task, ds-task-state can be set to CANCELED_BEFORE_STARTING or STOPPED_BY_ADMINISTRATOR, which cancels \
+            it, and ds-task-scheduled-start-time can be replaced: delete it and add another one";
+        TaskValue { attribute: String } = ResultCode::INVALID_ATTRIBUTE_SYNTAX, "A value of {attribute} is not UTF-8";
+        TaskOfServer { attribute: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "{attribute} is written by the server: leave it out";
+        TaskStart { value: String } = ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            "\"{value}\" is no time: write YYYYMMDDhhmmss, with Z at its end for UTC, or 0 for now";
+        TaskAction { value: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "\"{value}\" cannot be ds-task-failed-dependency-action: write process, cancel or disable";
+        NoTask { id: String } = ResultCode::NO_SUCH_OBJECT, "There is no task \"{id}\"";
+        Task { code: ResultCode, problem: String } = *code, "{problem}";
+
         // Passwords.
         RootPassword = ResultCode::UNWILLING_TO_PERFORM,
             "The passwords of root users are in pando.toml: change them there";

@@ -23,6 +23,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("outbound", 2),
     ("notification", 2),
     ("logstat", 2),
+    ("tasks", 2),
     ("schema", 3),
     ("config", 4),
     ("store", 4),

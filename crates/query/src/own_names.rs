@@ -12,5 +12,8 @@ pub const MONITOR_DN: &str = "cn=monitor";
 /// The changelog.
 pub const CHANGELOG_DN: &str = "cn=changelog";
 
+/// The tasks.
+pub const TASKS_DN: &str = "cn=tasks";
+
 /// All names at the top of such entries, but that of the root DSE. No entry of a backend has them or is below them.
-pub const OWN_NAMES: [&str; 4] = [SCHEMA_DN, MONITOR_DN, CHANGELOG_DN, CONFIG_DN];
+pub const OWN_NAMES: [&str; 5] = [SCHEMA_DN, MONITOR_DN, CHANGELOG_DN, CONFIG_DN, TASKS_DN];

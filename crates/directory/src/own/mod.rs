@@ -1,5 +1,5 @@
-//! The entries that lie in no backend: the root DSE, `cn=schema`, `cn=monitor`, `cn=changelog` and `cn=config`, each an
-//! [`OwnTree`].
+//! The entries that lie in no backend: the root DSE, `cn=schema`, `cn=monitor`, `cn=changelog`, `cn=config` and
+//! `cn=tasks`, each an [`OwnTree`].
 //!
 //! Search, compare and update ask [`OwnEntries::holder`] whether a name is one of theirs, and know no more of them.
 
@@ -10,6 +10,10 @@ mod monitor;
 mod root_dse;
 mod schema;
 mod schema_modification;
+mod task_change;
+mod task_entry;
+mod task_update;
+mod tasks;
 mod tree;
 
 use store::StoreError;
@@ -22,6 +26,7 @@ pub(crate) use change_scan::ChangeScan;
 pub(crate) use root_dse::Announced;
 pub use root_dse::Capabilities;
 pub(crate) use schema_modification::SchemaModification;
+pub(crate) use task_change::TaskUpdate;
 pub(crate) use tree::{MonitorSource, OwnAsker, OwnContext, OwnSearch, OwnTree, OwnUpdate};
 
 /// All of them, made from one schema.
@@ -32,6 +37,7 @@ pub(crate) struct OwnEntries {
     monitor: monitor::Monitor,
     changelog: changelog::Changelog,
     configuration: configuration::Configuration,
+    tasks: tasks::Tasks,
 }
 
 impl OwnEntries {
@@ -46,6 +52,7 @@ impl OwnEntries {
             monitor: monitor::Monitor::new(facts),
             changelog: changelog::Changelog::new(facts),
             configuration: configuration::Configuration::new(facts),
+            tasks: tasks::Tasks::new(facts),
         })
     }
 
@@ -56,8 +63,8 @@ impl OwnEntries {
 
     /// Those that hold a name.
     pub(crate) fn holder(&self, history: &History, dn: &NormalizedDn) -> Option<&dyn OwnTree> {
-        let all: [&dyn OwnTree; 5] =
-            [&self.root_dse, &self.schema, &self.monitor, &self.changelog, &self.configuration];
+        let all: [&dyn OwnTree; 6] =
+            [&self.root_dse, &self.schema, &self.monitor, &self.changelog, &self.configuration, &self.tasks];
         all.into_iter().find(|tree| tree.holds(dn) && tree.is_on(history))
     }
 }

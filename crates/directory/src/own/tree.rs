@@ -12,6 +12,7 @@ use schema::NormalizedDn;
 
 use super::change_scan::ChangeScan;
 use super::schema_modification::SchemaModification;
+use super::task_change::TaskUpdate;
 use crate::refusal::Refusal;
 use change::history::History;
 use change::proposal::Flags;
@@ -20,6 +21,7 @@ use query::facts::Facts;
 use query::monitor_entry::MonitorEntry;
 use query::plan::covers;
 use query::synthetic::SyntheticEntry;
+use tasks::TaskBook;
 
 /// Asks the parts of the server what they say of themselves.
 pub(crate) trait MonitorSource {
@@ -31,6 +33,9 @@ pub(crate) trait MonitorSource {
 
     /// The SASL mechanisms that a connection is offered.
     fn sasl_mechanisms(&self, session: &access::Session) -> Vec<&'static str>;
+
+    /// The tasks of the server.
+    fn tasks(&self) -> &TaskBook;
 }
 
 /// What the entries are made from, at the moment of a request.
@@ -65,6 +70,8 @@ pub(crate) struct OwnFound {
 pub(crate) enum OwnUpdate {
     /// Of the subschema entry.
     Schema(SchemaModification),
+    /// Of a task.
+    Task(TaskUpdate),
 }
 
 /// Who asks for an update.
@@ -72,6 +79,7 @@ pub(crate) struct OwnAsker<'a> {
     pub(crate) identity: &'a Identity,
     pub(crate) rights: &'a Rights,
     pub(crate) facts: &'a Facts,
+    pub(crate) tasks: &'a TaskBook,
 }
 
 /// Entries that lie in no backend: one, or one with others below it.

@@ -21,6 +21,7 @@ use query::backend::Backend;
 use query::facts::Facts;
 use query::notices::Notices;
 use query::read_moment::ReadContext;
+use tasks::TaskBook;
 
 /// See the module.
 #[derive(Clone, Copy)]
@@ -39,6 +40,7 @@ pub(crate) struct UpdateContext<'d> {
     pub(crate) notices: &'d Arc<Notices>,
     pub(crate) account_clock: &'d AccountClock,
     pub(crate) states: &'d StateWriter,
+    pub(crate) tasks: &'d TaskBook,
     /// For attacks on old passwords.
     pub(crate) guess_watch: GuessWatch<'d>,
     /// For old passwords that come with new ones.

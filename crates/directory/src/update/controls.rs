@@ -88,6 +88,13 @@ impl<'c> UpdateControls<'c> {
         Ok(wanted)
     }
 
+    /// Whether none of them was given that an update of what is no backend's entry could not obey.
+    pub(super) fn asks_nothing(&self) -> bool {
+        let asks = [Flags::NO_OP, Flags::SUBTREE_DELETE].into_iter().any(|flag| self.flags.has(flag));
+        let values = [self.assertion, self.pre_read, self.post_read];
+        !asks && values.iter().all(|value| value.is_empty()) && self.transaction.is_none()
+    }
+
     pub(super) fn owned(&self) -> OwnedControls {
         OwnedControls {
             flags: self.flags,

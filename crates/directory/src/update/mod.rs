@@ -51,6 +51,7 @@ mod shadowed;
 mod state;
 mod submit;
 mod subtree_delete;
+mod task_update;
 mod transaction;
 mod transaction_slot;
 

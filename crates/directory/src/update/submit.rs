@@ -120,6 +120,10 @@ impl UpdateContext<'_> {
                 self.change_schema(change, done);
                 Submitted::Queued
             }
+            Ok(Ready::Task(update)) => {
+                done(UpdateDone::refused(self.update_task(update)));
+                Submitted::Queued
+            }
             Ok(Ready::Slow(update)) => Submitted::Slow(SlowUpdate {
                 session: Box::new(order.session.clone()),
                 message_id: order.message_id,
@@ -163,12 +167,15 @@ impl UpdateContext<'_> {
         let controls = self.update_controls(order, kind)?;
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         let slow = || Ready::Slow(KeptUpdate::Entry(update.encoded().to_vec().into()));
-        if let Some(OwnUpdate::Schema(change)) = self.own_entry(order, controls.flags, request, &name)? {
-            if controls.transaction.is_some() {
-                return Err(Refusal::SchemaInTransaction.into());
-            }
+        if let Some(update) = self.own_entry(order, controls.flags, request, &name)? {
+            let ready = match update {
+                OwnUpdate::Schema(_) if controls.transaction.is_some() => Err(Refusal::SchemaInTransaction),
+                OwnUpdate::Schema(change) => Ok(Ready::Schema(change)),
+                OwnUpdate::Task(_) if !controls.asks_nothing() => Err(Refusal::TaskControls),
+                OwnUpdate::Task(update) => Ok(Ready::Task(update)),
+            }?;
             // It waits for disks, so it takes a pool's thread.
-            return Ok(if order.may_be_slow { Ready::Schema(change) } else { slow() });
+            return Ok(if order.may_be_slow { ready } else { slow() });
         }
         let at = self.backend_of(&name, dn)?;
         if let EntryRequest::ModifyDn(ModifyDnRequest { new_superior: Some(superior), .. }) = request {
@@ -239,7 +246,7 @@ impl UpdateContext<'_> {
         let Some(tree) = own.holder(self.history, name) else { return Ok(None) };
         let facts = self.facts();
         let rights = self.rights_of(order, &facts)?;
-        let asker = OwnAsker { identity: &order.session.identity, rights: &rights, facts: &facts };
+        let asker = OwnAsker { identity: &order.session.identity, rights: &rights, facts: &facts, tasks: self.tasks };
         tree.update(&asker, flags, request, name).map(Some)
     }
 
