@@ -1,5 +1,8 @@
 //! Why a job failed.
 
+use std::io;
+use std::path::PathBuf;
+
 use query::configured::ConfiguredError;
 use store::StoreError;
 use store::bulk::BulkError;
@@ -13,6 +16,33 @@ pub enum JobError {
     /// The work itself.
     #[error(transparent)]
     Bulk(#[from] BulkError),
+    /// A filter is not one.
+    #[error("\"{filter}\" is not a filter: {problem}")]
+    Filter {
+        /// As it was written.
+        filter: String,
+        /// Why.
+        problem: String,
+    },
+    /// A branch is no name.
+    #[error("\"{dn}\" is not a DN: {problem}")]
+    Branch {
+        /// As it was written.
+        dn: String,
+        /// Why.
+        problem: String,
+    },
+    /// An attribute that is not there.
+    #[error("the schema has no attribute \"{0}\"")]
+    Attribute(String),
+    /// A file cannot be written.
+    #[error("{file}: {error}")]
+    File {
+        /// Which.
+        file: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
     /// A backend cannot be opened or read.
     #[error("backend \"{backend}\": {error}")]
     Store {

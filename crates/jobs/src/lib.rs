@@ -7,9 +7,12 @@
 mod error;
 pub mod export;
 pub mod files;
+pub mod filter;
 pub mod import;
+pub mod output_file;
 pub mod progress;
 pub mod rebuild;
+pub mod selection;
 pub mod verify;
 
 pub use error::JobError;

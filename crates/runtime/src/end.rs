@@ -15,6 +15,8 @@ pub enum EndReason {
     ProtocolError,
     /// The client is bound as a user that is gone or has another password.
     InvalidCredentials,
+    /// An administrator wants it.
+    Administrator,
     /// The server stops.
     ServerShutdown,
     /// A TLS handshake failed or a trusted proxy sent no valid header.

@@ -50,6 +50,11 @@ impl Signals {
     }
 }
 
+/// Asks this process to stop in order, as SIGTERM does. Does nothing before [`Signals::install`].
+pub fn stop_self() {
+    handler(libc::SIGTERM);
+}
+
 extern "C" fn handler(signal: i32) {
     crate::sys::write_byte(PIPE.load(Ordering::SeqCst), signal as u8);
 }

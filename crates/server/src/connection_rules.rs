@@ -18,6 +18,8 @@ pub struct ConnectionRules {
     rules: ArcSwap<Rules>,
     /// Whether any request can be refused.
     asks_for_encryption: AtomicBool,
+    /// Only administrators of this machine are served.
+    is_locked_down: AtomicBool,
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -97,6 +99,17 @@ impl ConnectionRules {
         self.rules.store(new.into());
         self.asks_for_encryption.store(asks, Ordering::Release);
         differ
+    }
+
+    /// Serves only administrators of this machine, or everybody again.
+    pub(crate) fn lock_down(&self, is_on: bool) {
+        self.is_locked_down.store(is_on, Ordering::Release);
+    }
+
+    /// Whether only administrators of this machine are served.
+    #[inline]
+    pub(crate) fn is_locked_down(&self) -> bool {
+        self.is_locked_down.load(Ordering::Acquire)
     }
 
     /// Whether clients may connect from an address through the handler of that name.

@@ -89,6 +89,12 @@ impl LdapLoop {
             self.conclude(core, client, kind, ids, refused);
             return Executed::Yes;
         }
+        if self.connection_rules.is_locked_down()
+            && let Some(refused) = self.refuse_in_lockdown(core, client, &message)
+        {
+            self.conclude(core, client, kind, ids, refused);
+            return Executed::Yes;
+        }
         if let Err(refused) = self.executor.check_must_change(&client.state.session, &message) {
             let (result, control) = *refused;
             let refused =
@@ -145,6 +151,27 @@ impl LdapLoop {
         let refusal = self.connection_rules.refuse(handler, bits, &message.operation)?;
         let bound = matches!(message.operation, Operation::Bind(_)).then(|| Box::new(self.executor.nobody()));
         let refused = reply::refuse(&mut client.output, message.id, &message.operation, refusal);
+        Some(Answer { bound, ..refused })
+    }
+
+    /// Refuses whoever is not an administrator of this machine: from here anybody may bind, and with the privilege
+    /// bypass-lockdown do more.
+    #[cold]
+    fn refuse_in_lockdown(&self, core: &Core, client: &mut Client, message: &Message<'_>) -> Option<Answer> {
+        let is_near = match client.peer() {
+            Peer::Tcp { remote, .. } => remote.ip().to_canonical().is_loopback(),
+            Peer::Local(_) => true,
+        };
+        let begins = matches!(
+            message.operation,
+            Operation::Bind(_) | Operation::StartTls | Operation::Unbind | Operation::Abandon(_)
+        );
+        let may = || self.executor.bypasses_lockdown(&client.state.session, core.unix_seconds);
+        if (is_near && (begins || may())) || matches!(message.operation, Operation::Unbind | Operation::Abandon(_)) {
+            return None;
+        }
+        let bound = matches!(message.operation, Operation::Bind(_)).then(|| Box::new(self.executor.nobody()));
+        let refused = reply::refuse(&mut client.output, message.id, &message.operation, Refusal::LockedDown);
         Some(Answer { bound, ..refused })
     }
 

@@ -31,6 +31,11 @@ pub(crate) trait Executor: Send + 'static {
     /// Why the session of a connection ends, if it does: what it is bound as is gone, or may not be used any more.
     fn revoked(&self, session: &Session) -> Option<Revoked>;
 
+    /// Whether a session may use a server that is locked down.
+    fn bypasses_lockdown(&self, _session: &Session, _unix_seconds: i64) -> bool {
+        false
+    }
+
     /// Refuses what may not be requested by who must change the password first.
     ///
     /// # Errors

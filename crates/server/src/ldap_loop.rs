@@ -9,11 +9,13 @@ use directory::Revoked;
 use ldap::{ResultCode, encode};
 use runtime::end::{End, EndReason};
 use runtime::log::error::ErrorLog;
+use runtime::loop_core::Core;
 use runtime::loops::LoopParts;
 use runtime::mailbox::Mailbox;
 
 use crate::client::Client;
 use crate::connection_rules::ConnectionRules;
+use crate::connections::Connections;
 use crate::executor::Executor;
 use crate::limits::Limits;
 use crate::listener::LdapListener;
@@ -27,6 +29,7 @@ use crate::stalls::Stalls;
 pub(crate) struct Listening {
     pub(crate) listeners: Arc<[LdapListener]>,
     pub(crate) rules: Arc<ConnectionRules>,
+    pub(crate) connections: Arc<Connections>,
 }
 
 /// See the module.
@@ -35,6 +38,7 @@ pub(crate) struct LdapLoop {
     pub(crate) limits: Limits,
     pub(crate) listeners: Arc<[LdapListener]>,
     pub(crate) connection_rules: Arc<ConnectionRules>,
+    pub(crate) connections: Arc<Connections>,
     pub(crate) log: AccessLog,
     pub(crate) errors: ErrorLog,
     pub(crate) metrics: Arc<LdapMetrics>,
@@ -63,6 +67,7 @@ impl LdapLoop {
             limits,
             listeners: listening.listeners,
             connection_rules: listening.rules,
+            connections: listening.connections,
             log,
             errors: stalls.errors().clone(),
             metrics: Arc::new(LdapMetrics::new(parts.metrics)),
@@ -93,6 +98,16 @@ impl LdapLoop {
         let text = revoked.to_string();
         encode::notice_of_disconnection(&mut client.output, ResultCode::INVALID_CREDENTIALS, &text);
         End::new(EndReason::InvalidCredentials, text)
+    }
+
+    /// Ends a connection because an administrator wants it; the client is told, unless a message has begun.
+    #[cold]
+    pub(crate) fn end_for_administrator(&self, core: &mut Core, client: &mut Client, message: Option<String>) -> End {
+        if let Some(text) = message.as_ref().filter(|_| client.state.partial.is_none()) {
+            core.lend_output(client);
+            encode::notice_of_disconnection(&mut client.output, ResultCode::UNAVAILABLE, text);
+        }
+        End::new(EndReason::Administrator, message.unwrap_or_default())
     }
 
     /// Tells the client that and why the connection ends.

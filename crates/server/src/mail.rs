@@ -24,6 +24,9 @@ impl LdapLoop {
             host_name_is_known(client);
             return None;
         }
+        if let News::Disconnect { message } = mail.news {
+            return Some(self.end_for_administrator(core, client, message));
+        }
         let mut waiting = match self.read_one(core, client, mail) {
             Ok(deferred) => deferred,
             Err(end) => return Some(end),
@@ -55,7 +58,7 @@ impl LdapLoop {
                 let message = "an answer could not be completed: see the free space of the folder for temporary files";
                 Err(End::new(EndReason::ServerError, message))
             }
-            News::HostName => Ok(Vec::new()),
+            News::HostName | News::Disconnect { .. } => Ok(Vec::new()),
             News::Finished(encode) => {
                 self.finished(core, client, mail.operation, encode);
                 Ok(Vec::new())

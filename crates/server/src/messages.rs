@@ -38,6 +38,10 @@ runtime::message_kinds! {
     REBUILD_ASKED = 63, Task, Notice, "Indexes will be built anew because somebody asked for it.";
     REBUILD_NOT_NEEDED = 64, Task, Notice, "Somebody asked to build indexes anew, and none needs it.";
     REBUILD_REFUSED = 65, Task, Error, "Somebody asked to build indexes anew, and it is not possible.";
+    TASK_BEGUN = 66, Task, Notice, "A task of cn=tasks began.";
+    TASK_ENDED = 67, Task, Notice, "A task of cn=tasks ended; the message says how.";
+    TASK_FAILED = 68, Task, Error, "A task of cn=tasks failed.";
+    TASKS_NOT_WRITTEN = 69, Task, Error, "The file of the tasks cannot be written: tasks that wait do not begin.";
     SERVICE_MANAGER = 70, Core, Warning, "The service manager cannot be told the state of the server.";
     OPEN_FILES_UNKNOWN = 71, Core, Warning, "The limit of open files cannot be read or raised.";
     HISTORY_TROUBLE = 46, Log, Warning, "Changes of the history are damaged, or old ones cannot be let go.";

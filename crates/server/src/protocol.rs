@@ -61,6 +61,7 @@ impl Protocol for LdapLoop {
     }
 
     fn open(&mut self, client: &mut Client) {
+        self.connections.opened(client.id(), client.address(), &self.mailbox);
         if let Peer::Tcp { remote, .. } = client.peer() {
             client.state.session.address = Some(remote.ip().to_canonical());
             self.look_up_host_name(client);
@@ -142,6 +143,7 @@ impl Protocol for LdapLoop {
 
     fn close(&mut self, client: &mut Connection<ClientState>, end: &End) {
         client.state.cancel_all();
+        self.connections.closed(client.id());
         self.log.disconnect(client.id(), end.reason, &end.message);
     }
 }

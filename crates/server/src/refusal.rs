@@ -19,6 +19,9 @@ ldap::refusals! {
         ClearPassword = ResultCode::CONFIDENTIALITY_REQUIRED,
             "Passwords are taken over encrypted connections only (require-secure-authentication): use StartTLS or \
             LDAPS";
+        LockedDown = ResultCode::UNWILLING_TO_PERFORM,
+            "The server is in lockdown mode: it serves only users with the privilege bypass-lockdown, from its own \
+            machine";
         Defect = ResultCode::OTHER,
             "The operation failed by a defect of the server; the error log has the details";
 

@@ -27,6 +27,8 @@ pub(crate) enum News {
     Finished(Encode),
     /// The name of the client's host is known: it belongs to no operation.
     HostName,
+    /// An administrator ends the connection; with a message, the client is told.
+    Disconnect { message: Option<String> },
 }
 
 /// Which operation of which connection a way back is of.
@@ -119,7 +121,7 @@ mod tests {
             match mail.news {
                 News::Chunk(bytes, _) => out.extend(bytes),
                 News::Finished(encode) => drop(encode(&mut out)),
-                News::HostName => {}
+                News::HostName | News::Disconnect { .. } => {}
             }
         }
         assert_eq!(out, [80, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]);

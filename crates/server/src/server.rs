@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use crate::administration::Administration;
 use crate::connection_rules::ConnectionRules;
+use crate::connections::Connections;
 use crate::executor::Executor;
 use crate::http::{self, Behind, Http, HttpOpenError};
 use crate::http_settings::HttpSettings;
@@ -37,6 +38,7 @@ use crate::reload::LiveParts;
 use crate::remote::LdapMail;
 use crate::settings::{Settings, SettingsError};
 use crate::stalls::Stalls;
+use crate::tasks::{Ending, Host, TaskRunner};
 use crate::watch::watch;
 use crate::{invalid_instructions, kerberos, messages, missing_groups, older_instructions};
 
@@ -83,6 +85,15 @@ pub enum StartError {
     System(#[from] io::Error),
 }
 
+/// How a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It stays away.
+    Stopped,
+    /// It is to be started again.
+    ForRestart,
+}
+
 /// A running server.
 pub struct Server {
     loops: Loops<LdapMail>,
@@ -95,6 +106,9 @@ pub struct Server {
     http: Option<Http>,
     directory: Option<Arc<Directory>>,
     administration: Option<Arc<Administration>>,
+    connections: Arc<Connections>,
+    tasks: Option<TaskRunner>,
+    ending: Arc<Ending>,
     errors: ErrorLog,
     keeper: Option<Periodic>,
     watch: Option<Periodic>,
@@ -236,6 +250,13 @@ impl Server {
         server.watch = Some(watch(Arc::clone(&directory), Arc::clone(&server.stalls))?);
         let rules = Arc::clone(&server.connection_rules);
         server.http = Http::start(open_http, tokens, Behind { directory: Arc::clone(&directory), monitor, rules })?;
+        let host = Host {
+            errors: server.errors.clone(),
+            connections: Arc::clone(&server.connections),
+            rules: Arc::clone(&server.connection_rules),
+            ending: Arc::clone(&server.ending),
+        };
+        server.tasks = Some(TaskRunner::start(&directory, host)?);
         server.directory = Some(directory);
         server.errors.report(messages::STARTED, "The server is ready");
         Ok(server)
@@ -247,7 +268,7 @@ impl Server {
     ///
     /// # Errors
     /// When signals cannot be waited for; the server has stopped then, too.
-    pub fn run_until_signal(self, signals: &mut Signals) -> io::Result<()> {
+    pub fn run_until_signal(self, signals: &mut Signals) -> io::Result<Ended> {
         self.tell_service_manager(sd_notify::NotifyState::Ready);
         let waited = loop {
             match signals.wait() {
@@ -262,10 +283,14 @@ impl Server {
                 Err(error) => break Err(error),
             }
         };
-        self.tell_service_manager(sd_notify::NotifyState::Stopping);
+        let ended = if self.ending.restarts() { Ended::ForRestart } else { Ended::Stopped };
+        if ended == Ended::Stopped {
+            // Who is told that a service stops, waits for its process to end.
+            self.tell_service_manager(sd_notify::NotifyState::Stopping);
+        }
         self.errors.report(messages::STOPPING, "The server is stopping");
         self.shutdown(STOP_TIME_MAX);
-        waited
+        waited.map(|()| ended)
     }
 
     fn tell_service_manager(&self, state: sd_notify::NotifyState<'_>) {
@@ -291,10 +316,15 @@ impl Server {
         };
         let mut metrics = Vec::new();
         let shared: Arc<[LdapListener]> = listeners.clone().into();
+        let connections = Arc::<Connections>::default();
         let open = OpenLoops::open(networks, &logs.errors, |parts| {
             let log = AccessLog::new(&mut logs.builder, &logs.access);
             let limits = settings.limits.clone();
-            let listening = Listening { listeners: Arc::clone(&shared), rules: Arc::clone(&connection_rules) };
+            let listening = Listening {
+                listeners: Arc::clone(&shared),
+                rules: Arc::clone(&connection_rules),
+                connections: Arc::clone(&connections),
+            };
             let ldap = LdapLoop::new(executor(), limits, listening, log, Arc::clone(&stalls), parts);
             metrics.push(Arc::clone(&ldap.metrics));
             ldap
@@ -318,6 +348,9 @@ impl Server {
             http: None,
             directory: None,
             administration: None,
+            connections,
+            tasks: None,
+            ending: Arc::default(),
             errors: logs.errors,
             keeper,
             watch: None,
@@ -378,7 +411,12 @@ impl Server {
         if let Some(administration) = &self.administration {
             administration.stop();
         }
+        if let Some(tasks) = &self.tasks {
+            tasks.close();
+        }
         self.loops.stop(until);
+        // Dropped, it waits for tasks that run, which end where they can.
+        self.tasks = None;
         self.keeper = None;
         self.watch = None;
         self.http = None;

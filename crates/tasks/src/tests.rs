@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
-use crate::file::Pages;
+use crate::file::{self, Pages};
 use crate::work::{Kind, RebuildWhich, Work, WorkFault};
 use crate::*;
 
@@ -341,7 +341,7 @@ fn the_book_stays_small() {
     let mut desk = Desk::new();
     let start = Some(at("2027-01-01T00:00:00Z"));
     let scheduled = (0..500).map(|number| Task { start, ..desk.task(&number.to_string()) }).collect();
-    crate::file::write(&desk.folder.path().join("tasks.json"), &Pages { scheduled, ..Pages::default() }).unwrap();
+    file::write(&desk.folder.path().join("tasks.json"), &Pages { scheduled, ..Pages::default() }).unwrap();
     desk.reopen();
     assert!(matches!(desk.book.add(desk.task("more"), desk.now), Err(TaskRefusal::TooMany(500))));
     desk.book.cancel("7", desk.now).unwrap();

@@ -36,33 +36,7 @@ struct Row {
     attributes: &'static [&'static str],
 }
 
-const KINDS: [Row; 7] = [
-    Row {
-        kind: Kind::Import,
-        class_name: "org.opends.server.tasks.ImportTask",
-        title: "Import",
-        object_class: Some("ds-task-import"),
-        attributes: &[
-            "ds-task-import-ldif-file",
-            "ds-task-import-template-file",
-            "ds-task-import-random-seed",
-            "ds-task-import-backend-id",
-            "ds-task-import-include-branch",
-            "ds-task-import-exclude-branch",
-            "ds-task-import-include-attribute",
-            "ds-task-import-exclude-attribute",
-            "ds-task-import-include-filter",
-            "ds-task-import-exclude-filter",
-            "ds-task-import-reject-file",
-            "ds-task-import-skip-file",
-            "ds-task-import-overwrite-rejects",
-            "ds-task-import-skip-schema-validation",
-            "ds-task-import-is-compressed",
-            "ds-task-import-clear-backend",
-            "ds-task-import-tmp-directory",
-            "ds-task-import-thread-count",
-        ],
-    },
+const KINDS: [Row; 6] = [
     Row {
         kind: Kind::Export,
         class_name: "org.opends.server.tasks.ExportTask",
@@ -95,7 +69,7 @@ const KINDS: [Row; 7] = [
         class_name: "org.opends.server.tasks.ShutdownTask",
         title: "Shutdown",
         object_class: Some("ds-task-shutdown"),
-        attributes: &["ds-task-shutdown-message", "ds-task-restart-server"],
+        attributes: &["ds-task-restart-server"],
     },
     Row {
         kind: Kind::Disconnect,
@@ -322,8 +296,6 @@ pub enum Work {
     },
     /// See [`Kind::Shutdown`].
     Shutdown {
-        /// For the clients.
-        message: Option<String>,
         /// The server starts again.
         restart: bool,
     },
@@ -374,10 +346,7 @@ impl Work {
                 };
                 Work::Rebuild { base_dn, which }
             }
-            Kind::Shutdown => Work::Shutdown {
-                message: read.one("ds-task-shutdown-message")?,
-                restart: read.flag("ds-task-restart-server", false)?,
-            },
+            Kind::Shutdown => Work::Shutdown { restart: read.flag("ds-task-restart-server", false)? },
             Kind::Disconnect => Work::Disconnect {
                 connection: read
                     .number("ds-task-disconnect-connection-id")?

@@ -13,7 +13,6 @@ pub mod documents;
 pub mod dsconfig;
 pub mod encode_password;
 pub mod export_ldif;
-mod filter;
 pub mod import_ldif;
 pub mod index_advice;
 pub mod ldapcompare;

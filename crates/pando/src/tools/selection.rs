@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use config::{BackendConfig, Config};
+use jobs::selection::Wanted;
 use schema::Schema;
 use store::bulk::Selection;
 
@@ -48,24 +49,18 @@ impl SelectionOptions {
 
     /// The selection that the store applies.
     pub fn selection(&self, schema: &Arc<Schema>) -> Result<Selection, Failure> {
-        for branch in self.include_branches.iter().chain(&self.exclude_branches) {
-            ldap::Dn::parse(branch).map_err(|error| Failure::new(format_args!("\"{branch}\" is not a DN: {error}")))?;
-        }
-        for name in self.include_attributes.iter().chain(&self.exclude_attributes) {
-            if !matches!(name.as_str(), "*" | "+") && schema.type_of_description(name.as_bytes()).is_none() {
-                return Err(Failure::new(format_args!("the schema has no attribute \"{name}\"")));
-            }
-        }
-        let filters = |texts: &[String]| {
-            texts.iter().map(|text| super::filter::compile(text, schema)).collect::<Result<Vec<_>, _>>()
-        };
-        Ok(Selection {
+        Ok(self.wanted().selection(schema)?)
+    }
+
+    /// The same as it was given.
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
             include_branches: self.include_branches.clone(),
             exclude_branches: self.exclude_branches.clone(),
-            include_filters: filters(&self.include_filters)?,
-            exclude_filters: filters(&self.exclude_filters)?,
             include_attributes: self.include_attributes.clone(),
             exclude_attributes: self.exclude_attributes.clone(),
-        })
+            include_filters: self.include_filters.clone(),
+            exclude_filters: self.exclude_filters.clone(),
+        }
     }
 }

@@ -15,7 +15,7 @@ use directory::Directory;
 use runtime::listener::ListenAt;
 use runtime::pid_file::PidFile;
 use runtime::signals::Signals;
-use server::Server;
+use server::{Ended, Server};
 
 use crate::failure::{Context, Failure, Outcome};
 use crate::instance;
@@ -64,7 +64,7 @@ fn own_config(file: &Path) -> Result<Config, Failure> {
 /// Serves until a signal ends it; `more` is printed when the server is ready.
 pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
     let begun = Instant::now();
-    let _lock = PidFile::acquire(&config.instance.pid_file()).map_err(Failure::new)?;
+    let lock = PidFile::acquire(&config.instance.pid_file()).map_err(Failure::new)?;
     let mut signals = Signals::install().context("signals")?;
     let file = config.instance.config_file();
     let config = &own_config(&file).inspect_err(|failure| {
@@ -92,7 +92,24 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
     }
     let waited = server.run_until_signal(&mut signals).context("signals");
     directory.close().map_err(Failure::new)?;
-    waited.map(|()| ExitCode::SUCCESS)
+    match waited? {
+        Ended::Stopped => Ok(ExitCode::SUCCESS),
+        Ended::ForRestart => {
+            drop(lock);
+            Err(start_again())
+        }
+    }
+}
+
+/// Becomes this program anew, with the same arguments; returns only when that is not possible.
+fn start_again() -> Failure {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    // The program may have been replaced since it was started: that one is meant.
+    let program = std::env::current_exe().unwrap_or_default();
+    let program = program.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map_or(program.clone(), Into::into);
+    let error = Command::new(&program).arg0(name).args(arguments).exec();
+    Failure::new(format_args!("the server has stopped and cannot be started again: {}: {error}", program.display()))
 }
 
 fn open(config: &Config) -> Result<(Arc<Directory>, Server), Failure> {

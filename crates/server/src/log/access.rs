@@ -68,6 +68,7 @@ fn reason_text(reason: EndReason) -> &'static str {
         EndReason::IoError => "I/O Error",
         EndReason::ProtocolError => "Protocol Error",
         EndReason::InvalidCredentials => "Invalid Credentials",
+        EndReason::Administrator => "Administrative Termination",
         EndReason::ServerShutdown => "Server Shutdown",
         EndReason::SecurityProblem => "Security Problem",
         EndReason::MaxRequestSize => "Maximum Request Size Exceeded",

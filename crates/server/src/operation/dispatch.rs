@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use directory::{Admitted, Bound, RequestTime, Revoked, Session};
+use directory::{Admitted, Bound, Privilege, RequestTime, Revoked, Session};
 use ldap::oids::control;
 use ldap::{ControlBuf, LdapResult, Message, Operation, ResultCode, encode};
 use runtime::listener::Audience;
@@ -38,6 +38,11 @@ impl Executor for DirectoryExecutor {
 
     fn revoked(&self, session: &Session) -> Option<Revoked> {
         if self.directory.is_in_doubt(session) { self.directory.revoked(session) } else { None }
+    }
+
+    fn bypasses_lockdown(&self, session: &Session, unix_seconds: i64) -> bool {
+        let rights = self.directory.rights_of(session, unix_seconds);
+        rights.is_ok_and(|rights| rights.has(Privilege::BypassLockdown))
     }
 
     fn check_must_change(

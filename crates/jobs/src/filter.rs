@@ -8,11 +8,15 @@ use ldap::{FilterBuf, FilterNode};
 use schema::{AttributeDescription, AttributeType, MatchContext, MatchingRule, Schema, Substrings};
 use store::bulk::{EntryFilter, SelectedEntry};
 
-use crate::failure::{Context, Failure};
+use crate::JobError;
 
 /// Makes a function of a filter's text.
-pub fn compile(text: &str, schema: &Arc<Schema>) -> Result<EntryFilter, Failure> {
-    let parsed = ldap::filter::parse(text).context(format_args!("\"{text}\" is not a filter"))?;
+///
+/// # Errors
+/// When it is not a filter.
+pub fn compile(text: &str, schema: &Arc<Schema>) -> Result<EntryFilter, JobError> {
+    let parsed = ldap::filter::parse(text)
+        .map_err(|error| JobError::Filter { filter: text.to_owned(), problem: error.to_string() })?;
     let filter = Compiled::new(&parsed, schema);
     let schema = Arc::clone(schema);
     Ok(Arc::new(move |entry| filter.matches(0, &schema, entry) == Some(true)))
