@@ -80,7 +80,7 @@ impl OwnTree for Tasks {
         dn: &NormalizedDn,
     ) -> Result<OwnUpdate, LdapResult> {
         self.check_read(asker.rights)?;
-        read_update(&self.names, asker, request, dn).map(OwnUpdate::Task)
+        read_update(&self.names, asker, request, dn).map(|update| OwnUpdate::Task(Box::new(update)))
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) enum OwnUpdate {
     /// Of the subschema entry.
     Schema(SchemaModification),
     /// Of a task.
-    Task(TaskUpdate),
+    Task(Box<TaskUpdate>),
 }
 
 /// Who asks for an update.

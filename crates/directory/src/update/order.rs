@@ -38,7 +38,7 @@ pub(super) struct Order<'o, 'm> {
 pub(super) enum Ready<'m> {
     Proposal(Box<Decided<'m>>),
     Schema(SchemaModification),
-    Task(TaskUpdate),
+    Task(Box<TaskUpdate>),
     /// It takes a pool's thread.
     Slow(KeptUpdate),
     /// It is refused for a wrong password: the answer waits.

@@ -121,7 +121,7 @@ impl UpdateContext<'_> {
                 Submitted::Queued
             }
             Ok(Ready::Task(update)) => {
-                done(UpdateDone::refused(self.update_task(update)));
+                done(UpdateDone::refused(self.update_task(*update)));
                 Submitted::Queued
             }
             Ok(Ready::Slow(update)) => Submitted::Slow(SlowUpdate {

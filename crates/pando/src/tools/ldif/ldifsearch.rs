@@ -23,7 +23,6 @@ use crate::failure::{Context, Failure, Outcome};
 use crate::instance;
 use crate::ldap_client::{scope, status};
 use crate::output::errln;
-use crate::tools::filter;
 use crate::tools::target::Target;
 
 const EXAMPLES: &str = "\
@@ -80,8 +79,8 @@ pub fn run(instance: Option<&Path>, options: &Options) -> Outcome {
 
 fn search(instance: Option<&Path>, options: &Options) -> Outcome {
     let schema = schema_of(instance)?;
-    let filter = filter::compile(&options.filter, &schema);
-    let filter = filter.map_err(|failure| failure.with_status(status::FILTER_ERROR))?;
+    let filter = jobs::filter::compile(&options.filter, &schema);
+    let filter = filter.map_err(|error| Failure::from(error).with_status(status::FILTER_ERROR))?;
     let base = instance::normalized(&schema, &options.base)?;
     let selection = Selection::new(&schema, &options.attributes)?;
     let source = Source::open(&options.source, UrlValues::Refuse)?;
