@@ -1,8 +1,8 @@
 //! Schedules as crontab writes them: minute, hour, day of the month, month, day of the week.
 //!
 //! A time is one of the schedule when all five fields have it, as in OpenDJ: `0 2 1-7 * sun` is the first Sunday of each
-//! month. Fields are local time. A time that a clock change skips comes as much later as the change is; one that comes
-//! twice is the first of both.
+//! month. Fields are local time. A time that a clock change skips comes as much later as the change is; one that
+//! comes twice is the first of both.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;

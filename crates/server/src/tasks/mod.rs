@@ -101,7 +101,8 @@ fn run_all(book: &Arc<TaskBook>, work: &Arc<TaskWork>) {
             }
         }
     }
-    // One that waits for a disk or a pipe does not keep the server from ending; the next start says that it was stopped.
+    // One that waits for a disk or a pipe does not keep the server from ending; the next start says that it was
+    // stopped.
     let mut left = STOP_TIME_MAX;
     while threads.iter().any(|thread| !thread.is_finished()) && !left.is_zero() {
         std::thread::sleep(LOOK_EVERY);
