@@ -255,6 +255,13 @@ impl Config {
         self.object(path).is_some_and(|object| object.settings.contains_key(property))
     }
 
+    /// Whether a property of an object has the same values in both, secrets included.
+    #[must_use]
+    pub fn has_same_values(&self, other: &Self, path: &[Step<'_>], property: &str) -> bool {
+        let values = |config: &Self| config.object(path).map(|object| object.values(property));
+        values(self) == values(other)
+    }
+
     fn object(&self, path: &[Step<'_>]) -> Option<&Object> {
         let mut objects = &self.objects;
         let mut found: Option<&Object> = None;

@@ -40,6 +40,8 @@ pub enum EditError {
     Faults(ConfigErrors),
     /// The change makes no sense; one sentence.
     Refused(String),
+    /// Somebody else changed the file meanwhile.
+    Changed(PathBuf),
     /// It cannot be written.
     Io(PathBuf, io::Error),
 }
@@ -51,6 +53,9 @@ impl std::fmt::Display for EditError {
         match self {
             Self::Faults(errors) => errors.fmt(out),
             Self::Refused(message) => out.write_str(message),
+            Self::Changed(path) => {
+                write!(out, "{} was changed by another program meanwhile: repeat the command", path.display())
+            }
             Self::Io(path, error) => write!(out, "{}: {error}", path.display()),
         }
     }
@@ -197,7 +202,13 @@ impl Edit {
         let type_name = table.get("type").and_then(Item::as_str).map(str::to_owned);
         let declared = declared(path, type_name.as_deref(), property)?;
         let Some(table) = self.find(path) else { return Err(EditError::Refused(format!("there is no {object}"))) };
-        let mut all = table.get(declared.name).map(texts_of).unwrap_or_default();
+        let mut all = table.get(declared.name).map(texts_of).unwrap_or_else(|| match (change, &declared.default) {
+            // What is in force is what values come to and go from.
+            (Change::Add | Change::Remove, Default::Values(values)) if declared.multi_valued => {
+                values.iter().map(ToString::to_string).collect()
+            }
+            _ => Vec::new(),
+        });
         match change {
             Change::Set => all = values.to_vec(),
             Change::Reset => all.clear(),
@@ -328,6 +339,12 @@ impl Edit {
         self.document.to_string()
     }
 
+    pub(crate) fn set_text(&mut self, text: &str) -> Result<(), EditError> {
+        let failed = |error| EditError::Refused(format!("{}: {error}", self.file.display()));
+        self.document = text.parse().map_err(failed)?;
+        Ok(())
+    }
+
     /// What the file would mean.
     ///
     /// # Errors
@@ -363,8 +380,7 @@ impl Edit {
         if now == self.before.as_bytes() {
             return Ok(());
         }
-        let message = format!("{} was changed by another program meanwhile: repeat the command", self.file.display());
-        Err(EditError::Refused(message))
+        Err(EditError::Changed(self.file.clone()))
     }
 
     /// Only those may read what is written who may read the file: there are passwords in it.
@@ -375,13 +391,17 @@ impl Edit {
             .map_err(|error| EditError::Io(path.to_owned(), error))
     }
 
-    /// Writes what was there before [`Edit::save`]: the server did not take the change.
+    /// Writes what was there before [`Edit::save`]: the server did not take the change. The copy takes no room on a
+    /// full disk.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn take_back(&self) -> Result<(), EditError> {
         let failed = |error| EditError::Io(self.file.clone(), error);
-        durable::rename(&self.backup(), &self.file).map_err(failed)
+        match fs::read(self.backup()) {
+            Ok(kept) if kept == self.before.as_bytes() => durable::rename(&self.backup(), &self.file).map_err(failed),
+            _ => self.write(&self.file, self.before.as_bytes()),
+        }
     }
 
     fn backup(&self) -> PathBuf {
@@ -397,7 +417,7 @@ impl Edit {
         objects.get_mut(&key)?.as_inline_table_mut()
     }
 
-    fn find(&mut self, path: &[Step<'_>]) -> Option<&mut dyn TableLike> {
+    pub(crate) fn find(&mut self, path: &[Step<'_>]) -> Option<&mut dyn TableLike> {
         find_in(&mut self.document, path)
     }
 }
@@ -422,7 +442,7 @@ fn shown<'v>(property: &Property, value: &'v str) -> &'v str {
 }
 
 /// The key as the file spells it.
-fn key_of(table: &dyn TableLike, name: &str) -> Option<String> {
+pub(crate) fn key_of(table: &dyn TableLike, name: &str) -> Option<String> {
     table.iter().map(|(key, _)| key).find(|key| key.eq_ignore_ascii_case(name)).map(str::to_owned)
 }
 
@@ -431,7 +451,7 @@ fn has(values: &[String], value: &str) -> bool {
 }
 
 /// The kind of an object that is, or will be, at the end of a path.
-fn variant_of(path: &[Step<'_>], type_name: Option<&str>) -> Result<Option<&'static Variant>, EditError> {
+pub(crate) fn variant_of(path: &[Step<'_>], type_name: Option<&str>) -> Result<Option<&'static Variant>, EditError> {
     let Some(class) = class_of(path) else { return Ok(None) };
     if let (Some(unsaid), None) = (class.unsaid(), type_name) {
         return Ok(Some(unsaid));
@@ -469,7 +489,7 @@ fn declared(path: &[Step<'_>], type_name: Option<&str>, property: &str) -> Resul
 }
 
 /// The values of an item as texts.
-fn texts_of(item: &Item) -> Vec<String> {
+pub(crate) fn texts_of(item: &Item) -> Vec<String> {
     match item.as_value() {
         Some(TomlValue::Array(values)) => values.iter().map(text_of).collect(),
         Some(value) => vec![text_of(value)],

@@ -91,6 +91,12 @@ impl Instance {
         self.directory.join("changelog")
     }
 
+    /// `config-history/`: the configurations that were taken.
+    #[must_use]
+    pub fn config_history(&self) -> PathBuf {
+        self.directory.join("config-history")
+    }
+
     /// `backup/`
     #[must_use]
     pub fn backup(&self) -> PathBuf {

@@ -15,6 +15,7 @@ use store::StoreError;
 use crate::access_settings::LOCAL_ADMINISTRATOR;
 use crate::account::{Reencoder, StateWriter};
 use crate::bind::{Decoys, MakeKey, RememberedBinds};
+use crate::configuration_keeper::ConfigurationKeeper;
 use crate::default_referral::DefaultReferral;
 use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
@@ -54,6 +55,8 @@ pub struct Directory {
     pub(crate) config: Config,
     /// The configuration that was last taken, with what waits for a restart.
     pub(crate) taken: ArcSwap<Config>,
+    /// Who changes the file.
+    pub(crate) keeper: OnceLock<Arc<dyn ConfigurationKeeper>>,
     pub(crate) backends: Arc<[Backend]>,
     pub(crate) limits: LiveLimits,
     pub(crate) access_control: Arc<AccessControl>,
@@ -153,6 +156,11 @@ impl Directory {
     pub fn set_monitor(&self, provider: Arc<dyn MonitorProvider>) {
         // A second provider is refused: whoever came first is the server.
         let _ = self.monitor.set(provider);
+    }
+
+    /// Who changes the file of the configuration; once, before the server serves.
+    pub fn set_configuration_keeper(&self, keeper: Arc<dyn ConfigurationKeeper>) {
+        let _ = self.keeper.set(keeper);
     }
 
     /// Where the keys are kept of what is remembered of passwords; once, before it serves.

@@ -190,6 +190,7 @@ fn assembled(
         root_accounts,
         decoys: Decoys::new(config, backends.len()),
         config: config.clone(),
+        keeper: OnceLock::new(),
         taken: ArcSwap::from_pointee(config.clone()),
         backends,
         cookies: CookieKey::default(),

@@ -13,6 +13,7 @@ use crate::bind::{
     BindContext, BindDone, BindFailure, BindStep, Credential, HashJob, Named, QueuedBind, ReadyBind, RemoteDone,
     RemoteJob, RemotePasswords, Via, WaitingBind, bind_controls,
 };
+use crate::configuration_keeper::Configured;
 use crate::directory::Directory;
 use crate::must_change::{may_request, refusal};
 use crate::refusal::Refusal;
@@ -176,6 +177,7 @@ impl Directory {
     /// What updates need.
     pub(crate) fn updating(&self) -> UpdateContext<'_> {
         UpdateContext {
+            configured: Configured { taken: &self.taken, keeper: &self.keeper },
             instance: &self.config.instance,
             in_force: &self.in_force,
             backends: &self.backends,

@@ -89,6 +89,63 @@ ldap::refusals! {
         // Entries that lie in no backend.
         OwnEntries { title: String } = ResultCode::UNWILLING_TO_PERFORM, "{title} cannot be changed this way";
 
+        // The configuration.
+        ConfigurationByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have sufficient privileges to change cn=config (config-write)";
+        ConfigurationRight { dn: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have the right to change {dn} in this way";
+        ConfigurationInTransaction = ResultCode::UNWILLING_TO_PERFORM,
+            "The configuration is changed outside of transactions";
+        ConfigurationControl { oid: String } = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+            "Changes of cn=config do not take the control {oid}";
+        NoConfigurationName { dn: String } = ResultCode::NAMING_VIOLATION,
+            "\"{dn}\" is no name that an object of the configuration can have: \
+            docs/changing-the-configuration.md has those";
+        ConfigurationBranch { dn: String } = ResultCode::UNWILLING_TO_PERFORM,
+            "\"{dn}\" only holds other entries, and stays as it is";
+        ConfigurationStays { dn: String } = ResultCode::UNWILLING_TO_PERFORM,
+            "There is always exactly one \"{dn}\": delete attributes of it, and their defaults hold";
+        ConfigurationNonLeaf { dn: String } = ResultCode::NOT_ALLOWED_ON_NON_LEAF,
+            "\"{dn}\" has objects below it: delete these first, or send the subtree delete control";
+        ConfigurationNameStays { dn: String } = ResultCode::UNWILLING_TO_PERFORM,
+            "\"{dn}\" keeps its name, which its data depends on";
+        ConfigurationMoves { dn: String } = ResultCode::UNWILLING_TO_PERFORM,
+            "\"{dn}\" stays where it is: only its own name can be another one";
+        ConfigurationExists { dn: String } = ResultCode::ENTRY_ALREADY_EXISTS, "There is \"{dn}\" already";
+        ConfigurationKind { dn: String, classes: String } = ResultCode::OBJECT_CLASS_VIOLATION,
+            "objectClass has to say which kind of object \"{dn}\" is: one of {classes}";
+        ConfigurationClass { class: String, classes: String } = ResultCode::OBJECT_CLASS_VIOLATION,
+            "The object does not have the class {class}; its classes are {classes}";
+        ConfigurationKindStays = ResultCode::UNWILLING_TO_PERFORM,
+            "An object stays of its kind: delete it, and add one of the other kind";
+        ConfigurationNaming { attribute: String } = ResultCode::NAMING_VIOLATION,
+            "The object is named by one value of {attribute}, which its entry has, too";
+        ConfigurationRdn { attribute: String } = ResultCode::NOT_ALLOWED_ON_RDN,
+            "{attribute} names the object: rename the entry instead";
+        ConfigurationNeeds { attribute: String, allowed: String } = ResultCode::OBJECT_CLASS_VIOLATION,
+            "{attribute} has to be set; it must be {allowed}";
+        ConfigurationUnknown { attribute: String, hint: String } = ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            "There is no attribute type {attribute}: {hint}";
+        ConfigurationForeign { attribute: String, hint: String } = ResultCode::OBJECT_CLASS_VIOLATION,
+            "The object does not have {attribute}: {hint}";
+        ConfigurationSecret { attribute: String } = ResultCode::UNWILLING_TO_PERFORM,
+            "Values of {attribute} are never shown, so they are only replaced";
+        ConfigurationValueThere { attribute: String, value: String } = ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
+            "{attribute} has the value \"{value}\" already";
+        ConfigurationNoValue { attribute: String, value: String } = ResultCode::NO_SUCH_ATTRIBUTE,
+            "{attribute} has no value \"{value}\"";
+        ConfigurationNoNumber { attribute: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "{attribute} is not a number that could be incremented";
+        ConfigurationNotUtf8 { attribute: String } = ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            "A value of {attribute} is not UTF-8";
+        ConfigurationValue { problem: String } = ResultCode::CONSTRAINT_VIOLATION, "{problem}";
+        ConfigurationRefused { problem: String } = ResultCode::UNWILLING_TO_PERFORM, "{problem}";
+        ConfigurationBusy { problem: String } = ResultCode::BUSY, "{problem}";
+        ConfigurationNotWritten { problem: String } = ResultCode::OTHER,
+            "The configuration cannot be written, and nothing was changed: {problem}";
+        NoConfigurationKeeper = ResultCode::UNWILLING_TO_PERFORM,
+            "The configuration can be changed here when the server is ready";
+
         // The schema.
         SchemaByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You do not have sufficient privileges to change the schema: it takes update-schema";

@@ -101,6 +101,8 @@ pub enum Tool {
     Backendstat(tools::backendstat::Options),
     /// Show and change the configuration
     Dsconfig(tools::dsconfig::Options),
+    /// Show the configurations that the server had, what differs, and go back to one
+    Config(tools::config::Options),
     /// Show which indexes would speed up recent searches, and create them
     IndexAdvice(tools::index_advice::Options),
     /// Say what happened in access logs, of this server or of another kind
@@ -163,6 +165,7 @@ impl Tool {
             Tool::Stop(_) => "stop",
             Tool::Reload(_) => "reload",
             Tool::Dsconfig(_) => "dsconfig",
+            Tool::Config(_) => "config",
             Tool::Status(_) => "status",
             Tool::ImportLdif(_) => "import-ldif",
             Tool::ExportLdif(_) => "export-ldif",

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use config::{BackendConfig, Config, Instance};
 use jobs::files::{Reader, Target};
@@ -79,26 +79,17 @@ pub fn lock(instance: &Instance, instead: &str) -> Result<PidFile, Failure> {
 
 /// So long a tool waits for another one that is changing the configuration: longer than that one waits for the server.
 const EDITED_WITHIN: Duration = Duration::from_secs(45);
-/// Pause between two looks.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Takes the configuration for this process, so that what two tools change at once is not lost; held until it is
 /// dropped.
 pub fn lock_configuration(instance: &Instance) -> Result<PidFile, Failure> {
-    let until = Instant::now() + EDITED_WITHIN;
-    loop {
-        match PidFile::acquire(&instance.edit_lock()) {
-            Err(PidFileError::Held { .. }) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
-            Err(PidFileError::Held { pid, path }) => {
-                return Err(Failure::new(format_args!(
-                    "process {pid} is changing the configuration (it holds {}): give the command again when it has \
-                     ended",
-                    path.display()
-                )));
-            }
-            taken => return taken.map_err(Failure::new),
-        }
-    }
+    PidFile::acquire_within(&instance.edit_lock(), EDITED_WITHIN).map_err(|error| match error {
+        PidFileError::Held { pid, path } => Failure::new(format_args!(
+            "process {pid} is changing the configuration (it holds {}): give the command again when it has ended",
+            path.display()
+        )),
+        error => Failure::new(error),
+    })
 }
 
 /// The backend that an id names; without an id the only one there is.

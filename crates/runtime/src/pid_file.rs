@@ -6,8 +6,12 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
+
+/// Pause between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Why an instance cannot be taken.
 #[derive(Debug, Error)]
@@ -61,6 +65,17 @@ impl PidFile {
         file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
         Ok(Self { path: path.to_owned(), _locked: file })
+    }
+
+    /// The same, but waits until another process has ended what it does with it, and not for longer than that.
+    pub fn acquire_within(path: &Path, wait_max: Duration) -> Result<Self, PidFileError> {
+        let until = Instant::now() + wait_max;
+        loop {
+            match Self::acquire(path) {
+                Err(PidFileError::Held { .. }) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+                taken => return taken,
+            }
+        }
     }
 
     /// The process that serves an instance, if one does.

@@ -15,7 +15,7 @@ use store::StoreError;
 use store::bulk::RebuildWhich;
 
 use crate::messages;
-use crate::reload::{LiveParts, reload};
+use crate::reload::{ChangedBy, LiveParts, reload};
 
 /// Requests that are worked on at once; those that wait for a job do not count.
 const RUNNING_MAX: usize = 2;
@@ -122,11 +122,16 @@ impl Administration {
         self.pool.stop();
     }
 
+    /// What it is about.
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
     /// Takes the configuration as the file has it now; `Err` says why it was not taken.
-    pub(crate) fn reload(&self) -> Result<ReloadResponse, String> {
+    pub(crate) fn reload(&self, by: &ChangedBy) -> Result<ReloadResponse, String> {
         let parts = self.parts.wait();
         let _only_one = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        reload(&self.directory, parts, &self.errors)
+        reload(&self.directory, parts, &self.errors, by)
     }
 
     /// Sets the clock by which accounts are judged so many milliseconds ahead of the system's.

@@ -11,6 +11,8 @@ mod administration;
 mod answer;
 mod client;
 mod conclude;
+mod configuration_keeper;
+mod configuration_record;
 mod connection_requests;
 mod connection_rules;
 mod connections;

@@ -88,6 +88,7 @@ runtime::message_kinds! {
     BREACH_LIST_FAULT = 128, Core, Error, "A list of known passwords cannot be searched, so that new passwords are \
         refused.";
     EXPIRY_WARNINGS = 119, Core, Notice, "Users whose password will expire soon were looked for; they are told now.";
+    CONFIG_NOT_KEPT = 56, Config, Error, "The history of the configuration cannot be written.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";
 }

@@ -47,6 +47,8 @@ ldap::refusals! {
         NotLocalAdministrator = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "Only the local administrator, over admin.sock, may set the clock by which accounts are judged";
         Configuration { problem: String } = ResultCode::UNWILLING_TO_PERFORM, "{problem}";
+        ConfigurationHeld { pid: String, path: String } = ResultCode::BUSY,
+            "Process {pid} is changing the configuration (it holds {path}): try again when it has ended";
 
         // Of full queues.
         AdministratorsWait = ResultCode::BUSY,

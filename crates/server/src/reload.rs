@@ -11,6 +11,7 @@ use directory::{Directory, Reconfigured};
 use ldap::administration::ReloadResponse;
 use runtime::log::error::ErrorLog;
 
+use crate::configuration_record::ConfigurationRecord;
 use crate::connection_rules::ConnectionRules;
 use crate::notifications::Notifications;
 use crate::password_servers::{self, PasswordServers};
@@ -24,12 +25,40 @@ pub(crate) struct LiveParts {
     pub(crate) connection_rules: Arc<ConnectionRules>,
     pub(crate) notifications: Arc<Notifications>,
     pub(crate) password_servers: Arc<PasswordServers>,
+    pub(crate) record: ConfigurationRecord,
+}
+
+/// Who had the configuration changed, and by which way.
+pub(crate) struct ChangedBy {
+    pub(crate) who: String,
+    pub(crate) door: &'static str,
+}
+
+impl ChangedBy {
+    /// A client that changed `cn=config`.
+    pub(crate) fn client(dn: &str) -> Self {
+        Self { who: dn.to_owned(), door: "LDAP" }
+    }
+
+    /// Who asked for the file to be read again: the user of a local process, or the name that is bound.
+    pub(crate) fn reload(who: impl Into<String>) -> Self {
+        Self { who: who.into(), door: "reload" }
+    }
 }
 
 /// Takes the configuration as the file has it now; `Err` says why it was not taken. Everything that happens is told in
 /// the error log.
-pub(crate) fn reload(directory: &Directory, parts: &LiveParts, errors: &ErrorLog) -> Result<ReloadResponse, String> {
+pub(crate) fn reload(
+    directory: &Directory,
+    parts: &LiveParts,
+    errors: &ErrorLog,
+    by: &ChangedBy,
+) -> Result<ReloadResponse, String> {
+    let before = directory.taken();
     let taken = read(directory, errors).and_then(|config| take(directory, &config, parts, errors));
+    if taken.is_ok() {
+        parts.record.changed(&before, &directory.taken(), by, errors);
+    }
     if let Err(reason) = &taken {
         for line in reason.lines() {
             errors.report(messages::CONFIG_FAULT, line);
@@ -163,6 +192,7 @@ mod tests {
                 PasswordServers::start(password_servers::check(directory.config()).unwrap(), ErrorLog::stderr())
                     .unwrap(),
             ),
+            record: ConfigurationRecord::default(),
         };
         let mut appliers = std::collections::BTreeSet::new();
         for variation in live {

@@ -18,6 +18,8 @@ use runtime::signals::{Signal, Signals};
 use thiserror::Error;
 
 use crate::administration::Administration;
+use crate::configuration_keeper::Keeper;
+use crate::configuration_record::ConfigurationRecord;
 use crate::connection_rules::ConnectionRules;
 use crate::connections::Connections;
 use crate::executor::Executor;
@@ -34,7 +36,7 @@ use crate::monitor::Monitor;
 use crate::notifications::{ExpiryWarnings, Follower, Notifications};
 use crate::operation::{DirectoryExecutor, Pools};
 use crate::password_servers::{self, PasswordServers};
-use crate::reload::LiveParts;
+use crate::reload::{ChangedBy, LiveParts};
 use crate::remote::LdapMail;
 use crate::settings::{Settings, SettingsError};
 use crate::stalls::Stalls;
@@ -229,6 +231,9 @@ impl Server {
             begun: Instant::now(),
             begun_at,
         });
+        let record = ConfigurationRecord::new(server.audits.iter().map(AuditLog::records).collect(), &directory);
+        record.started(directory.config(), &server.errors);
+        directory.set_configuration_keeper(Keeper::new(&administration));
         directory.set_monitor(Arc::clone(&monitor) as Arc<dyn MonitorProvider>);
         server.pools = Some(pools);
         let errors = server.errors.clone();
@@ -244,6 +249,7 @@ impl Server {
             stalls: Arc::clone(&server.stalls),
             connection_rules: Arc::clone(&server.connection_rules),
             password_servers: Arc::clone(&password_servers),
+            record,
         });
         server.password_servers = Some(password_servers);
         server.administration = Some(administration);
@@ -276,7 +282,7 @@ impl Server {
                     self.reopen_logs();
                     if let Some(administration) = &self.administration {
                         // Whoever sent the signal reads the error log.
-                        let _ = administration.reload();
+                        let _ = administration.reload(&ChangedBy::reload("SIGHUP"));
                     }
                 }
                 Ok(Signal::Stop) => break Ok(()),

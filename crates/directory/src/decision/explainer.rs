@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use access::explanation::{Considered, Explanation, Outcome, Reason};
-use access::{EntryRights, Privilege, Question, Right, Rights};
+use access::{EntryRights, Question, Right, Rights};
 use ldap::{EntryRequest, Filter, FilterNode};
 use query::backend::holder;
 use query::entry::{DnParts, EntryView};
@@ -87,10 +87,11 @@ impl Explainer<'_> {
         // What the entries show does not depend on the connection as far as rights are concerned.
         let stranger = access::Session::anonymous(0);
         let about = (&*self.facts, &stranger);
-        let own = self.in_force.ask_own_entries(self.history, self.monitor, about, &name, |tree, _| tree.title());
-        if own.is_some() {
-            let granted = self.rights.has(Privilege::UpdateSchema);
-            return Ok(self.without_entry(&shown, What::Privilege(Privilege::UpdateSchema), granted));
+        let own =
+            self.in_force.ask_own_entries(self.history, self.monitor, about, &name, |tree, _| tree.write_privilege());
+        if let Some(privilege) = own {
+            let granted = self.rights.has(privilege);
+            return Ok(self.without_entry(&shown, What::Privilege(privilege), granted));
         }
         let Some((backend, _)) = holder(&self.reading.backends, name.as_bytes()) else { return Ok(missing) };
         let judge = Judge {

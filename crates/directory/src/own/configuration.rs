@@ -5,12 +5,16 @@
 
 use std::sync::Arc;
 
-use access::{Privilege, Refusal, Rights};
+use access::{Privilege, Question, Refusal, Right, Rights};
+use config::Config;
 use config::mapping::{CONFIG_DN, entries};
-use ldap::{Dn, LdapResult};
+use ldap::{Dn, EntryRequest, LdapResult};
 use schema::NormalizedDn;
 
-use super::tree::{OwnContext, OwnFound, OwnSearch, OwnTree};
+use super::configuration_change::ConfigurationChange;
+use super::tree::{OwnAsker, OwnContext, OwnFound, OwnSearch, OwnTree, OwnUpdate};
+use crate::refusal;
+use change::proposal::Flags;
 use query::error::{no_such_object, shown, store_failure};
 use query::facts::Facts;
 use query::plan::covers;
@@ -45,6 +49,25 @@ impl OwnTree for Configuration {
         if rights.has(Privilege::ConfigRead) { Ok(()) } else { Err(Refusal::Configuration.into()) }
     }
 
+    fn write_privilege(&self) -> Privilege {
+        Privilege::ConfigWrite
+    }
+
+    fn update(
+        &self,
+        asker: &OwnAsker<'_>,
+        flags: Flags,
+        request: &EntryRequest<'_>,
+        dn: &NormalizedDn,
+    ) -> Result<OwnUpdate, LdapResult> {
+        if !asker.rights.has(Privilege::ConfigWrite) {
+            return Err(refusal::Refusal::ConfigurationByUser.into());
+        }
+        check_rights(asker, request, dn)?;
+        let change = ConfigurationChange::read(asker.identity, flags, request, &asker.facts.schema)?;
+        Ok(OwnUpdate::Configuration(Box::new(change)))
+    }
+
     fn entry(
         &self,
         context: &OwnContext<'_>,
@@ -64,6 +87,40 @@ impl OwnTree for Configuration {
     }
 }
 
+/// Beside the privilege, an update takes the rights to the entry and to what is written.
+fn check_rights(asker: &OwnAsker<'_>, request: &EntryRequest<'_>, dn: &NormalizedDn) -> Result<(), LdapResult> {
+    let made = made(asker.facts, asker.configuration)?;
+    let rights = asker.rights.of_own_entries();
+    let refused = || refusal::Refusal::ConfigurationRight { dn: shown(request.entry()) }.into();
+    let ask = |entry: &SyntheticEntry, question| {
+        let view = entry.view().map_err(|error| store_failure(&error))?;
+        let granted = rights.may(asker.facts, &view, question).map_err(|error| store_failure(&error))?;
+        if granted { Ok(()) } else { Err(refused()) }
+    };
+    if let EntryRequest::Add(request) = request {
+        let mut attributes = Attributes::new();
+        for attribute in request.attributes.iter() {
+            attributes.add(&shown(attribute.description), attribute.values.iter());
+        }
+        let entry = SyntheticEntry::new(asker.facts, &shown(request.entry), &attributes);
+        return ask(&entry.map_err(|error| store_failure(&error))?, Question::entry(Right::Add));
+    }
+    // Whether there is such an entry is found out when the file is changed.
+    let Some(entry) = made.iter().find(|entry| entry.normalized() == dn) else { return Ok(()) };
+    match request {
+        EntryRequest::Modify(request) => request.changes.iter().try_for_each(|change| {
+            let known = asker.facts.schema.attribute_type(change.attribute.description);
+            known.map_or(Ok(()), |known| ask(entry, Question::attribute(Right::Write, known.index)))
+        }),
+        EntryRequest::Delete(_) => ask(entry, Question::entry(Right::Delete)),
+        EntryRequest::ModifyDn(_) => {
+            let naming = asker.facts.schema.attribute_type(b"cn");
+            naming.map_or(Ok(()), |known| ask(entry, Question::attribute(Right::Write, known.index)))
+        }
+        EntryRequest::Add(_) => Ok(()),
+    }
+}
+
 /// The entry nearest above a name that has none.
 fn nearest_above(entries: &[Arc<SyntheticEntry>], written: &[u8]) -> String {
     let text = String::from_utf8_lossy(written);
@@ -80,12 +137,16 @@ fn nearest_above(entries: &[Arc<SyntheticEntry>], written: &[u8]) -> String {
 
 /// Every entry, each before those below it.
 fn all(context: &OwnContext<'_>) -> Result<Vec<Arc<SyntheticEntry>>, LdapResult> {
-    let config = context.monitor.configuration();
+    made(context.facts, &context.monitor.configuration())
+}
+
+/// The entries of a configuration.
+fn made(facts: &Facts, config: &Config) -> Result<Vec<Arc<SyntheticEntry>>, LdapResult> {
     let mut made = Vec::new();
-    for entry in entries(&config) {
+    for entry in entries(config) {
         let mut attributes = Attributes::new();
         entry.attributes.into_iter().for_each(|(name, values)| attributes.add(&name, values));
-        let synthetic = SyntheticEntry::new(context.facts, &entry.dn, &attributes);
+        let synthetic = SyntheticEntry::new(facts, &entry.dn, &attributes);
         let mut synthetic = synthetic.map_err(|problem| store_failure(&problem))?;
         synthetic.set_children(entry.children);
         made.push(Arc::new(synthetic));

@@ -6,6 +6,8 @@
 mod change_scan;
 mod changelog;
 mod configuration;
+mod configuration_change;
+mod configuration_values;
 mod monitor;
 mod root_dse;
 mod schema;
@@ -23,6 +25,8 @@ use change::history::History;
 use query::facts::Facts;
 
 pub(crate) use change_scan::ChangeScan;
+pub(crate) use configuration_change::ConfigurationChange;
+pub use configuration_change::refused as refused_edit;
 pub(crate) use root_dse::Announced;
 pub use root_dse::Capabilities;
 pub(crate) use schema_modification::SchemaModification;

@@ -6,11 +6,13 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use access::{Identity, Rights};
+use access::{Identity, Privilege, Rights};
+use config::Config;
 use ldap::{EntryRequest, Filter, LdapResult, Scope};
 use schema::NormalizedDn;
 
 use super::change_scan::ChangeScan;
+use super::configuration_change::ConfigurationChange;
 use super::schema_modification::SchemaModification;
 use super::task_change::TaskUpdate;
 use crate::refusal::Refusal;
@@ -29,7 +31,7 @@ pub(crate) trait MonitorSource {
     fn collect(&self, facts: &Facts) -> Vec<MonitorEntry>;
 
     /// The configuration that was last taken.
-    fn configuration(&self) -> Arc<config::Config>;
+    fn configuration(&self) -> Arc<Config>;
 
     /// The SASL mechanisms that a connection is offered.
     fn sasl_mechanisms(&self, session: &access::Session) -> Vec<&'static str>;
@@ -72,6 +74,8 @@ pub(crate) enum OwnUpdate {
     Schema(SchemaModification),
     /// Of a task.
     Task(Box<TaskUpdate>),
+    /// Of the configuration.
+    Configuration(Box<ConfigurationChange>),
 }
 
 /// Who asks for an update.
@@ -80,6 +84,7 @@ pub(crate) struct OwnAsker<'a> {
     pub(crate) rights: &'a Rights,
     pub(crate) facts: &'a Facts,
     pub(crate) tasks: &'a TaskBook,
+    pub(crate) configuration: &'a Config,
 }
 
 /// Entries that lie in no backend: one, or one with others below it.
@@ -142,6 +147,11 @@ pub(crate) trait OwnTree: Debug + Send + Sync {
         _dn: &NormalizedDn,
     ) -> Result<OwnUpdate, LdapResult> {
         Err(self.unwilling())
+    }
+
+    /// The privilege that an update takes.
+    fn write_privilege(&self) -> Privilege {
+        Privilege::UpdateSchema
     }
 
     /// The refusal of an update.

@@ -9,6 +9,7 @@ use schema::Schema;
 use super::state::UpdateState;
 use crate::account::StateWriter;
 use crate::bind::BindContext;
+use crate::configuration_keeper::Configured;
 use crate::default_referral::DefaultReferral;
 use crate::guess_rates::GuessWatch;
 use crate::in_force::InForce;
@@ -26,6 +27,7 @@ use tasks::TaskBook;
 /// See the module.
 #[derive(Clone, Copy)]
 pub(crate) struct UpdateContext<'d> {
+    pub(crate) configured: Configured<'d>,
     pub(crate) instance: &'d Instance,
     pub(crate) in_force: &'d InForce,
     pub(crate) backends: &'d Arc<[Backend]>,

@@ -18,6 +18,7 @@ mod account_items;
 mod account_state;
 mod base_dns;
 mod committing;
+mod configuration_change;
 mod context;
 mod controls;
 mod decided;

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::decided::Decided;
 use super::rights::Told;
 use crate::bind::Wait;
-use crate::own::{SchemaModification, TaskUpdate};
+use crate::own::{ConfigurationChange, SchemaModification, TaskUpdate};
 use crate::session::Session;
 
 /// An update as a client asks for it.
@@ -39,6 +39,7 @@ pub(super) enum Ready<'m> {
     Proposal(Box<Decided<'m>>),
     Schema(SchemaModification),
     Task(Box<TaskUpdate>),
+    Configuration(Box<ConfigurationChange>),
     /// It takes a pool's thread.
     Slow(KeptUpdate),
     /// It is refused for a wrong password: the answer waits.

@@ -14,6 +14,7 @@ use ldap::{Controls, EntryRequest, EntryUpdate, LdapResult, ModifyDnRequest, Res
 use schema::NormalizedDn;
 use store::Phases;
 
+use super::configuration_change::check_configuration_controls;
 use super::context::UpdateContext;
 use super::controls::UpdateControls;
 use super::decided::{Decided, uuid_for};
@@ -124,6 +125,10 @@ impl UpdateContext<'_> {
                 done(UpdateDone::refused(self.update_task(*update)));
                 Submitted::Queued
             }
+            Ok(Ready::Configuration(change)) => {
+                done(self.change_configuration(&change));
+                Submitted::Queued
+            }
             Ok(Ready::Slow(update)) => Submitted::Slow(SlowUpdate {
                 session: Box::new(order.session.clone()),
                 message_id: order.message_id,
@@ -171,6 +176,13 @@ impl UpdateContext<'_> {
             let ready = match update {
                 OwnUpdate::Schema(_) if controls.transaction.is_some() => Err(Refusal::SchemaInTransaction),
                 OwnUpdate::Schema(change) => Ok(Ready::Schema(change)),
+                OwnUpdate::Configuration(_) if controls.transaction.is_some() => {
+                    Err(Refusal::ConfigurationInTransaction)
+                }
+                OwnUpdate::Configuration(change) => {
+                    check_configuration_controls(order.controls)?;
+                    Ok(Ready::Configuration(change))
+                }
                 OwnUpdate::Task(_) if !controls.asks_nothing() => Err(Refusal::TaskControls),
                 OwnUpdate::Task(update) => Ok(Ready::Task(update)),
             }?;
@@ -246,7 +258,14 @@ impl UpdateContext<'_> {
         let Some(tree) = own.holder(self.history, name) else { return Ok(None) };
         let facts = self.facts();
         let rights = self.rights_of(order, &facts)?;
-        let asker = OwnAsker { identity: &order.session.identity, rights: &rights, facts: &facts, tasks: self.tasks };
+        let configuration = self.configured.taken.load();
+        let asker = OwnAsker {
+            identity: &order.session.identity,
+            rights: &rights,
+            facts: &facts,
+            tasks: self.tasks,
+            configuration: &configuration,
+        };
         tree.update(&asker, flags, request, name).map(Some)
     }
 

@@ -8,6 +8,7 @@ pub mod backendstat;
 pub mod backup;
 pub mod base64;
 mod certificate;
+pub mod config;
 pub mod convert_accounts;
 pub mod documents;
 pub mod dsconfig;
@@ -61,6 +62,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::ManageAccount(options) => manage_account::run(&instance, options),
         Tool::Reload(options) => reload::run(&instance, options),
         Tool::Dsconfig(options) => dsconfig::run(&instance, options),
+        Tool::Config(options) => config::run(&instance, options),
         Tool::Stop(options) => stop::run(&instance, options),
         Tool::Status(options) => status::run(&instance, options),
         Tool::ImportLdif(options) => import_ldif::run(&instance, options),

@@ -7,7 +7,7 @@
 //! 4. What the history let go before it was written is named in the file and in the error log.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use change::audit::{AuditFormat, CHANGE_NUMBER};
@@ -43,6 +43,22 @@ pub struct AuditLogSettings {
 #[derive(Debug)]
 pub(crate) struct AuditLog {
     _thread: Stoppable,
+    records: AuditRecords,
+}
+
+/// Records that come from elsewhere than from the history of changes, on their way into an audit log.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AuditRecords(Arc<Mutex<Vec<u8>>>);
+
+impl AuditRecords {
+    /// Appends whole records: each ends with a blank line.
+    pub(crate) fn append(&self, records: &[u8]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(records);
+    }
+
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl AuditLog {
@@ -51,8 +67,14 @@ impl AuditLog {
     /// # Errors
     /// When the file cannot be opened or read, or no thread can be started.
     pub(crate) fn start(settings: AuditLogSettings, directory: Arc<Directory>, errors: ErrorLog) -> io::Result<Self> {
-        let mut writer = AuditWriter::open(settings, directory, errors)?;
-        Ok(Self { _thread: Stoppable::start("audit", move |stop| writer.run(stop))? })
+        let records = AuditRecords::default();
+        let mut writer = AuditWriter::open(settings, directory, errors, records.clone())?;
+        Ok(Self { _thread: Stoppable::start("audit", move |stop| writer.run(stop))?, records })
+    }
+
+    /// Where records of another kind are put.
+    pub(crate) fn records(&self) -> AuditRecords {
+        self.records.clone()
     }
 }
 
@@ -61,6 +83,7 @@ struct AuditWriter {
     directory: Arc<Directory>,
     errors: ErrorLog,
     file: LogFile,
+    records: AuditRecords,
     /// The last change that is written.
     position: u64,
     next_check: Instant,
@@ -69,14 +92,27 @@ struct AuditWriter {
 }
 
 impl AuditWriter {
-    fn open(mut settings: AuditLogSettings, directory: Arc<Directory>, errors: ErrorLog) -> io::Result<Self> {
+    fn open(
+        mut settings: AuditLogSettings,
+        directory: Arc<Directory>,
+        errors: ErrorLog,
+        records: AuditRecords,
+    ) -> io::Result<Self> {
         settings.file.durability = Some(Durability::new(UNSYNCED_BYTES_MAX));
         let found = audit_position::find(&settings.file.path)?;
         let file = LogFile::open(settings.file.clone(), SystemTime::now())?;
         let next_check = Instant::now() + file.check_interval();
         let last = directory.history().bounds().last;
-        let mut this =
-            Self { settings, directory, errors, file, position: found.unwrap_or(last), next_check, is_failing: false };
+        let mut this = Self {
+            settings,
+            directory,
+            errors,
+            file,
+            records,
+            position: found.unwrap_or(last),
+            next_check,
+            is_failing: false,
+        };
         if this.position > last {
             let position = this.position;
             this.say(
@@ -119,6 +155,11 @@ impl AuditWriter {
         let directory = Arc::clone(&self.directory);
         let history = directory.history();
         self.check()?;
+        let other = self.records.take();
+        if !other.is_empty() {
+            self.file.write(&other, SystemTime::now()).inspect_err(|_| self.records.append(&other))?;
+            self.begin_file()?;
+        }
         let last = history.bounds().last;
         if last <= self.position {
             return Ok(());

@@ -9,3 +9,4 @@ pub(crate) mod request;
 
 pub use access::{AccessLog, AccessLogSettings, LogFormat, OperationIds, ResultFields};
 pub use audit::AuditLogSettings;
+pub(crate) use audit::AuditRecords;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use directory::{OpenError, Privilege};
+use directory::{LocalPeer, OpenError, Privilege};
 use ldap::administration::{JobProgress, RebuildIndexes, SetAccountClock, encode_name_list};
 use ldap::oids::intermediate;
 use ldap::{LdapResult, Message, ResultCode, encode};
@@ -16,6 +16,7 @@ use crate::administration::{Administration, RebuildError};
 use crate::answer::Answer;
 use crate::executor::{Call, Step};
 use crate::refusal::Refusal;
+use crate::reload::ChangedBy;
 use crate::remote::{ChunkEnd, Remote};
 use crate::reply::{refuse_critical, respond};
 
@@ -33,9 +34,15 @@ struct Work<'w> {
 impl DirectoryExecutor {
     /// Has the configuration read again; the response says what became of it.
     pub(super) fn reload(&self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
-        self.administer(call, message, (Privilege::ConfigWrite, false), |work| match work.administration.reload() {
-            Ok(done) => Ok(Some(done.encode())),
-            Err(problem) => Err(Refusal::Configuration { problem }.into()),
+        let by = ChangedBy::reload(match call.session.local_peer {
+            Some(LocalPeer { uid, .. }) => format!("uid {uid}"),
+            None => call.session.identity.dn().to_owned(),
+        });
+        self.administer(call, message, (Privilege::ConfigWrite, false), move |work| {
+            match work.administration.reload(&by) {
+                Ok(done) => Ok(Some(done.encode())),
+                Err(problem) => Err(Refusal::Configuration { problem }.into()),
+            }
         })
     }
 
