@@ -14,8 +14,9 @@ use runtime::pool::{Admission, Pool, PoolLimits, TURN, Turn};
 use store::StoreError;
 use store::bulk::RebuildWhich;
 
+use crate::changed_by::ChangedBy;
 use crate::messages;
-use crate::reload::{ChangedBy, LiveParts, reload};
+use crate::reload::{LiveParts, reload};
 
 /// Requests that are worked on at once; those that wait for a job do not count.
 const RUNNING_MAX: usize = 2;

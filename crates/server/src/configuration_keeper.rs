@@ -11,8 +11,8 @@ use ldap::LdapResult;
 use runtime::pid_file::{PidFile, PidFileError};
 
 use crate::administration::Administration;
+use crate::changed_by::ChangedBy;
 use crate::refusal::Refusal;
-use crate::reload::ChangedBy;
 use crate::start_check::{Beside, check_start};
 
 /// A change waits so long for another one.

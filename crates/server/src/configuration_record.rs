@@ -8,9 +8,9 @@ use directory::Directory;
 use ldap::ldif::{put_comment, put_line};
 use runtime::log::error::ErrorLog;
 
+use crate::changed_by::ChangedBy;
 use crate::log::AuditRecords;
 use crate::messages;
-use crate::reload::ChangedBy;
 
 /// See the module.
 #[derive(Default)]

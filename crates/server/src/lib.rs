@@ -9,6 +9,7 @@
 
 mod administration;
 mod answer;
+mod changed_by;
 mod client;
 mod conclude;
 mod configuration_keeper;

@@ -11,6 +11,7 @@ use directory::{Directory, Reconfigured};
 use ldap::administration::ReloadResponse;
 use runtime::log::error::ErrorLog;
 
+use crate::changed_by::ChangedBy;
 use crate::configuration_record::ConfigurationRecord;
 use crate::connection_rules::ConnectionRules;
 use crate::notifications::Notifications;
@@ -26,24 +27,6 @@ pub(crate) struct LiveParts {
     pub(crate) notifications: Arc<Notifications>,
     pub(crate) password_servers: Arc<PasswordServers>,
     pub(crate) record: ConfigurationRecord,
-}
-
-/// Who had the configuration changed, and by which way.
-pub(crate) struct ChangedBy {
-    pub(crate) who: String,
-    pub(crate) door: &'static str,
-}
-
-impl ChangedBy {
-    /// A client that changed `cn=config`.
-    pub(crate) fn client(dn: &str) -> Self {
-        Self { who: dn.to_owned(), door: "LDAP" }
-    }
-
-    /// Who asked for the file to be read again: the user of a local process, or the name that is bound.
-    pub(crate) fn reload(who: impl Into<String>) -> Self {
-        Self { who: who.into(), door: "reload" }
-    }
 }
 
 /// Takes the configuration as the file has it now; `Err` says why it was not taken. Everything that happens is told in

@@ -18,6 +18,7 @@ use runtime::signals::{Signal, Signals};
 use thiserror::Error;
 
 use crate::administration::Administration;
+use crate::changed_by::ChangedBy;
 use crate::configuration_keeper::Keeper;
 use crate::configuration_record::ConfigurationRecord;
 use crate::connection_rules::ConnectionRules;
@@ -36,7 +37,7 @@ use crate::monitor::Monitor;
 use crate::notifications::{ExpiryWarnings, Follower, Notifications};
 use crate::operation::{DirectoryExecutor, Pools};
 use crate::password_servers::{self, PasswordServers};
-use crate::reload::{ChangedBy, LiveParts};
+use crate::reload::LiveParts;
 use crate::remote::LdapMail;
 use crate::settings::{Settings, SettingsError};
 use crate::stalls::Stalls;

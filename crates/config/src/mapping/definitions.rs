@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use super::names::{BRANCH_CLASS, attribute_of, naming_attribute, object_classes, property_of, variant_of};
 use super::place::{container_dn, dn_of};

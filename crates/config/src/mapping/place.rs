@@ -2,7 +2,8 @@
 //!
 //! Knows names; whether there is such an object is asked elsewhere.
 
-use ldap::{Dn, dn::Rdn};
+use ldap::Dn;
+use ldap::dn::Rdn;
 
 use super::names::{CONFIG_DN, entry_name, naming_attribute};
 use crate::declarations::{CLASSES, class};

@@ -11,6 +11,7 @@ use ldap::{Dn, EntryRequest, LdapResult, ModifyOperation};
 use schema::Schema;
 
 use super::configuration_values::Values;
+use super::refused_edit::refused_edit as refused;
 use crate::refusal::Refusal;
 use access::Identity;
 use change::proposal::Flags;
@@ -233,18 +234,6 @@ fn give_default_indexes(edit: &mut Edit, backend: Step<'_>) -> Result<(), EditEr
         edit.change(&path, "index-type", Change::Set, &kinds)?;
     }
     Ok(())
-}
-
-/// What a refused edit means to a client.
-#[must_use]
-pub fn refused(error: EditError) -> LdapResult {
-    match &error {
-        EditError::Faults(_) | EditError::Refused(_) => {
-            Refusal::ConfigurationRefused { problem: error.to_string() }.into()
-        }
-        EditError::Changed(_) => Refusal::ConfigurationBusy { problem: error.to_string() }.into(),
-        EditError::Io(..) => Refusal::ConfigurationNotWritten { problem: error.to_string() }.into(),
-    }
 }
 
 fn text(bytes: &[u8]) -> Result<String, LdapResult> {

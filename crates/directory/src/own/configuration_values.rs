@@ -8,7 +8,7 @@ use config::{Change, Class, Default, Edit, EditError, Property, Step, Variant};
 use ldap::{LdapResult, ModifyOperation};
 use schema::Schema;
 
-use super::configuration_change::refused;
+use super::refused_edit::refused_edit as refused;
 use crate::refusal::Refusal;
 use change::proposal::Flags;
 

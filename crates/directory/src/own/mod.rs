@@ -9,6 +9,7 @@ mod configuration;
 mod configuration_change;
 mod configuration_values;
 mod monitor;
+mod refused_edit;
 mod root_dse;
 mod schema;
 mod schema_modification;
@@ -26,7 +27,7 @@ use query::facts::Facts;
 
 pub(crate) use change_scan::ChangeScan;
 pub(crate) use configuration_change::ConfigurationChange;
-pub use configuration_change::refused as refused_edit;
+pub use refused_edit::refused_edit;
 pub(crate) use root_dse::Announced;
 pub use root_dse::Capabilities;
 pub(crate) use schema_modification::SchemaModification;

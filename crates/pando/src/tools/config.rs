@@ -71,10 +71,16 @@ fn show_history(instance: &Instance, json: bool) -> Outcome {
     let (history, folder) = history(instance);
     let versions = history.versions().context(folder)?;
     if json {
-        let rows: Vec<_> = versions
-            .iter()
-            .map(|Version { number, at, door, by }| serde_json::json!({"number": number, "at": at, "door": door, "by": by}))
-            .collect();
+        let row = |version: &Version| {
+            let Version { number, at, door, by } = version;
+            serde_json::json!({
+                "number": number,
+                "at": at,
+                "door": door,
+                "by": by,
+            })
+        };
+        let rows = versions.iter().map(row).collect();
         outln!("{}", serde_json::Value::Array(rows));
         return Ok(ExitCode::SUCCESS);
     }

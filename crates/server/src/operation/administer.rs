@@ -14,9 +14,9 @@ use runtime::pool::{Admission, Turn};
 use super::directory_executor::{DirectoryExecutor, on_loss};
 use crate::administration::{Administration, RebuildError};
 use crate::answer::Answer;
+use crate::changed_by::ChangedBy;
 use crate::executor::{Call, Step};
 use crate::refusal::Refusal;
-use crate::reload::ChangedBy;
 use crate::remote::{ChunkEnd, Remote};
 use crate::reply::{refuse_critical, respond};
 
