@@ -22,6 +22,7 @@ COMMANDS = {
     "logstat": 2,
     "metrics": 4,
     "moving-password-policies": 6,
+    "packages": 1,
     "pass-through": 6,
     "password-policies": 7,
     "sasl": 10,

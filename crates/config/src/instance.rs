@@ -73,10 +73,10 @@ impl Instance {
         self.keys().join("backup.key")
     }
 
-    /// The root user's password that `quickstart` made, for who tries the server out.
+    /// The root user's password, where nobody gave one and it was made.
     #[must_use]
-    pub fn quickstart_password(&self) -> PathBuf {
-        self.keys().join("quickstart.password")
+    pub fn made_password(&self) -> PathBuf {
+        self.keys().join("root.password")
     }
 
     /// The state of the root users' accounts.

@@ -49,6 +49,8 @@ pub struct Setup {
     pub ldap_port: Option<u16>,
     /// Port of LDAP over TLS.
     pub ldaps_port: Option<u16>,
+    /// Port of HTTP, for metrics and health.
+    pub http_port: Option<u16>,
     /// Clients may use StartTLS.
     pub start_tls: bool,
     /// A local socket too.
@@ -184,10 +186,17 @@ impl Setup {
             object(out, "connection-handler", "ldap", "LDAP", &settings);
         }
         if let (Some(port), Some(_)) = (self.ldaps_port, &self.key_pair) {
-            let mut settings =
-                vec![("listen-address", addresses), ("listen-port", vec![port.to_string()]), ("use-ssl", text(true))];
+            let mut settings = vec![
+                ("listen-address", addresses.clone()),
+                ("listen-port", vec![port.to_string()]),
+                ("use-ssl", text(true)),
+            ];
             settings.extend(provider);
             object(out, "connection-handler", "ldap", "LDAPS", &settings);
+        }
+        if let Some(port) = self.http_port {
+            let settings = [("listen-address", addresses), ("listen-port", vec![port.to_string()])];
+            object(out, "connection-handler", "http", "HTTP", &settings);
         }
         if self.local_socket {
             object(out, "connection-handler", "ldapi", "LDAPI", &[("listen-path", vec!["ldapi".to_owned()])]);
@@ -332,6 +341,7 @@ mod tests {
             listen_addresses: vec!["127.0.0.1".parse().unwrap()],
             ldap_port: Some(1389),
             ldaps_port: Some(1636),
+            http_port: Some(8080),
             start_tls: true,
             local_socket: true,
             key_pair: Some(("keys/server.crt".into(), "keys/server.key".into())),

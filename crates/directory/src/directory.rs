@@ -17,6 +17,7 @@ use crate::account::{Reencoder, StateWriter};
 use crate::bind::{Decoys, MakeKey, RememberedBinds};
 use crate::configuration_keeper::ConfigurationKeeper;
 use crate::default_referral::DefaultReferral;
+use crate::health;
 use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
 use crate::index_work::IndexWork;
@@ -261,6 +262,12 @@ impl Directory {
         self.limits_finder(&self.facts()).missing_groups()
     }
 
+    /// What keeps the server from doing its work and does not pass by itself: one sentence each.
+    #[must_use]
+    pub fn troubles(&self) -> Vec<String> {
+        health::troubles(&self.backends)
+    }
+
     /// Finds out what sessions may spend.
     pub(crate) fn limits_finder<'d>(&'d self, facts: &'d Arc<Facts>) -> LimitsFinder<'d> {
         LimitsFinder { live: &self.limits, facts, context: &self.reading }
@@ -282,6 +289,7 @@ impl MonitorSource for Directory {
 
     fn collect(&self, facts: &Facts) -> Vec<MonitorEntry> {
         let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends, &self.shapes);
+        told.push(health::monitor_entry(&self.backends));
         told.push(self.updates.references.monitor_entry(&self.backends));
         told.push(self.updates.intake().monitor_entry());
         told.extend(self.updates.dynamic.monitor_entry());

@@ -21,6 +21,7 @@ mod directory;
 mod entry_lookup;
 mod explaining;
 mod guess_rates;
+mod health;
 mod identity_mappers;
 mod in_force;
 mod index_builder;

@@ -15,6 +15,7 @@ pub mod client_certificates;
 pub mod connection;
 pub mod end;
 mod event_loop;
+pub mod handed;
 pub mod host_names;
 #[cfg(feature = "gssapi")]
 pub mod kerberos;

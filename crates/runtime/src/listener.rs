@@ -11,6 +11,7 @@ use config::AddressMask;
 use mio::net::{TcpListener, UnixListener};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
+use crate::handed;
 use crate::local_socket;
 use crate::sys::PeerCredentials;
 use crate::tls::TlsAcceptor;
@@ -103,15 +104,23 @@ impl ListenerSettings {
 
 /// Opens one socket of a TCP listener; each loop opens its own for the same address.
 pub(crate) fn bind_tcp(settings: &ListenerSettings, address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_reuse_port(true)?;
+    let handed = handed::tcp(address).transpose()?;
+    let is_handed = handed.is_some();
+    let socket = match handed {
+        Some(socket) => socket,
+        None => Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?,
+    };
     // Accepted sockets inherit both, which saves two calls for each connection.
     socket.set_tcp_nodelay(settings.no_delay)?;
     if settings.keep_alive {
         socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE_TIME))?;
     }
-    socket.bind(&address.into())?;
+    if !is_handed {
+        socket.set_reuse_address(true)?;
+        socket.set_reuse_port(true)?;
+        socket.bind(&address.into())?;
+    }
+    // Of one that was handed over this sets the backlog.
     socket.listen(i32::try_from(settings.backlog).unwrap_or(i32::MAX))?;
     Ok(TcpListener::from_std(socket.into()))
 }
@@ -119,7 +128,7 @@ pub(crate) fn bind_tcp(settings: &ListenerSettings, address: SocketAddr) -> io::
 /// Whether somebody else listens on `address`. `SO_REUSEPORT` would otherwise let two servers of the same user share a
 /// port and its clients.
 pub fn check_port_is_free(address: SocketAddr) -> io::Result<()> {
-    if address.port() == 0 {
+    if address.port() == 0 || handed::has_tcp(address) {
         return Ok(());
     }
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
@@ -129,6 +138,9 @@ pub fn check_port_is_free(address: SocketAddr) -> io::Result<()> {
 
 /// Opens a unix socket. A socket left behind by a server that is gone is replaced; one that answers is not.
 pub(crate) fn bind_unix(settings: &ListenerSettings, path: &Path) -> io::Result<UnixListener> {
+    if let Some(socket) = handed::unix(path) {
+        return Ok(UnixListener::from_std(socket?.into()));
+    }
     if let Ok(meta) = fs::symlink_metadata(path) {
         if !meta.file_type().is_socket() {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the path exists and is not a socket"));

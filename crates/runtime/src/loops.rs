@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::accept::ListenSocket;
 use crate::event_loop::{EventLoop, LoopHandle, Shared, WAKER};
+use crate::handed;
 use crate::limits::NetworkLimits;
 use crate::listener::{ListenAt, ListenerSettings, bind_tcp, bind_unix, check_port_is_free};
 use crate::log::error::ErrorLog;
@@ -179,7 +180,9 @@ impl<M> Loops<M> {
             let _ = thread.join();
         }
         for at in &self.addresses {
-            if let ListenAt::Path(path) = at {
+            if let ListenAt::Path(path) = at
+                && !handed::has_path(path)
+            {
                 let _ = std::fs::remove_file(path);
             }
         }

@@ -16,9 +16,9 @@ use web::listener::{HttpListener, OpenHttpListener};
 use web::serving::HttpServer;
 
 use crate::connection_rules::ConnectionRules;
+use crate::exported;
 use crate::http_settings::HttpSettings;
 use crate::monitor::Monitor;
-use crate::{exported, health};
 
 /// Why a handler cannot serve.
 #[derive(Debug, Error)]
@@ -101,7 +101,7 @@ impl Answers for HttpAnswers {
         if self.is_stopping.load(Ordering::Acquire) {
             return vec!["the server is stopping".to_owned()];
         }
-        health::troubles(&self.behind.directory)
+        self.behind.directory.troubles()
     }
 
     fn metrics(&self) -> Vec<Family> {

@@ -21,7 +21,6 @@ mod execute;
 mod executor;
 mod exported;
 mod failed_start;
-mod health;
 mod http;
 mod http_settings;
 mod invalid_instructions;

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use runtime::handed;
 use runtime::tls::TlsAcceptor;
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -34,6 +35,19 @@ impl HttpListener {
     /// # Errors
     /// When the address is not one of this machine, or in use.
     pub fn open(mut self) -> io::Result<OpenHttpListener> {
+        let socket = match handed::tcp(self.at) {
+            Some(socket) => socket?,
+            None => self.bind()?,
+        };
+        socket.listen(BACKLOG)?;
+        socket.set_nonblocking(true)?;
+        let socket = TcpListener::from(socket);
+        // The port that the system chose where 0 was asked for.
+        self.at = socket.local_addr()?;
+        Ok(OpenHttpListener { settings: self, socket })
+    }
+
+    fn bind(&self) -> io::Result<Socket> {
         let socket = Socket::new(Domain::for_address(self.at), Type::STREAM, Some(Protocol::TCP))?;
         socket.set_reuse_address(true)?;
         if self.at.is_ipv6() {
@@ -41,11 +55,6 @@ impl HttpListener {
             socket.set_only_v6(true)?;
         }
         socket.bind(&self.at.into())?;
-        socket.listen(BACKLOG)?;
-        socket.set_nonblocking(true)?;
-        let socket = TcpListener::from(socket);
-        // The port that the system chose where 0 was asked for.
-        self.at = socket.local_addr()?;
-        Ok(OpenHttpListener { settings: self, socket })
+        Ok(socket)
     }
 }

@@ -14,6 +14,7 @@ pub mod documents;
 pub mod dsconfig;
 pub mod encode_password;
 pub mod export_ldif;
+mod first_start;
 pub mod import_ldif;
 pub mod index_advice;
 pub mod ldapcompare;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use config::{Config, Instance, ListenAddress};
@@ -79,7 +79,7 @@ fn make(instance: &Instance, options: &Options) -> Result<Config, Failure> {
     };
     let ldaps_port = setup::free_port(1636, &[ldap_port], &is_free)?;
     outln!("Making an instance with {people} sample people in {} ...", instance.directory().display());
-    let password = String::from_utf8(password::generate().context("password")?).map_err(Failure::new)?;
+    let password = made_password()?;
     let plan = Plan {
         base_dns: vec![BASE_DN.to_owned()],
         backend_id: "userRoot".to_owned(),
@@ -90,15 +90,27 @@ fn make(instance: &Instance, options: &Options) -> Result<Config, Failure> {
         listen_addresses: addresses,
         ldap_port,
         ldaps_port: Some(ldaps_port),
+        http_port: None,
         certificate: Certificate::SelfSigned,
         data: Data::Sample(people),
         quiet: false,
     };
     let config = setup::make(instance.directory(), &plan)?;
-    let file = instance.quickstart_password();
+    keep_password(instance, &password)?;
+    Ok(config)
+}
+
+/// A password for the root user.
+pub fn made_password() -> Result<String, Failure> {
+    String::from_utf8(password::generate().context("password")?).map_err(Failure::new)
+}
+
+/// Keeps it where only who runs the server reads it; gives the file.
+pub fn keep_password(instance: &Instance, password: &str) -> Result<PathBuf, Failure> {
+    let file = instance.made_password();
     let permissions = Some(fs::Permissions::from_mode(0o600));
     durable::replace_file(&file, format!("{password}\n").as_bytes(), permissions).context(file.display())?;
-    Ok(config)
+    Ok(file)
 }
 
 /// Where the instance listens for LDAP without TLS.
@@ -113,7 +125,7 @@ fn ldap_addresses(config: &Config) -> impl Iterator<Item = SocketAddr> {
 /// A search that works as printed, if the instance was made here.
 fn what_to_try(config: &Config) -> String {
     let address = ldap_addresses(config).next();
-    let file = config.instance.quickstart_password();
+    let file = config.instance.made_password();
     let base_dn = config.backends.first().and_then(|backend| backend.base_dns.first());
     let (Some(address), Some(base_dn)) = (address, base_dn) else { return String::new() };
     let url = if address.ip().is_unspecified() {

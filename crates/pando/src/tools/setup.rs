@@ -30,6 +30,9 @@ const LDAPS_PORT: u16 = 1636;
 /// core.
 const HASH_TIME: Duration = Duration::from_millis(40);
 
+/// The file that says that everything beside it is what a setup has made so far: the next one begins anew.
+const UNFINISHED: &str = "setup.unfinished";
+
 #[derive(Debug, Args)]
 pub struct Options {
     /// Base DN of the backend; may be given several times
@@ -50,6 +53,9 @@ pub struct Options {
     /// Port for LDAP over TLS [default: 1636]
     #[arg(short = 'Z', long = "ldapsPort", value_name = "PORT")]
     ldaps_port: Option<u16>,
+    /// Port for /alive, /healthy and /metrics over HTTP [default: none]
+    #[arg(long = "httpPort", value_name = "PORT")]
+    http_port: Option<u16>,
     /// No LDAPS, no StartTLS and no certificate
     #[arg(long = "noTls", conflicts_with_all = ["ldaps_port", "certificate_file"])]
     no_tls: bool,
@@ -65,8 +71,8 @@ pub struct Options {
     /// Private key in PEM
     #[arg(long = "usePrivateKey", value_name = "FILE", requires = "certificate_file")]
     key_file: Option<PathBuf>,
-    /// Addresses to listen on; "0.0.0.0" or "::" for all [default: 127.0.0.1]
-    #[arg(long = "listenAddress", value_name = "ADDRESS")]
+    /// Addresses to listen on, several with commas between them; "0.0.0.0" or "::" for all [default: 127.0.0.1]
+    #[arg(long = "listenAddress", value_name = "ADDRESS", value_delimiter = ',')]
     listen_addresses: Vec<IpAddr>,
     /// Who may do what without the privileges of a root user, as docs/access-control.md describes: closed, addressbook,
     /// opendj-compatible or posix-logins
@@ -142,6 +148,7 @@ pub struct Plan {
     pub listen_addresses: Vec<IpAddr>,
     pub ldap_port: u16,
     pub ldaps_port: Option<u16>,
+    pub http_port: Option<u16>,
     pub certificate: Certificate,
     pub data: Data,
     pub quiet: bool,
@@ -203,9 +210,13 @@ pub fn refuse_existing(directory: &Path) -> Result<(), Failure> {
     if !directory.exists() {
         return Ok(());
     }
+    let is_unfinished = directory.join(UNFINISHED).exists();
+    let folders = Instance::new(directory).folders();
+    let is_own = |other: &fs::DirEntry| is_unfinished && folders.contains(&other.path());
     let mut others = fs::read_dir(directory).context(directory.display())?.flatten();
-    // A file system of its own brings that folder along.
-    match others.find(|other| other.file_name() != "lost+found") {
+    // A file system of its own brings the first of these along.
+    let is_ours = |other: &fs::DirEntry| ["lost+found", UNFINISHED].iter().any(|name| other.file_name() == *name);
+    match others.find(|other| !is_ours(other) && !is_own(other)) {
         None => Ok(()),
         Some(other) => Err(Failure::new(format_args!(
             "{} holds other things ({}); choose a new or an empty folder with --instance",
@@ -232,7 +243,7 @@ fn decide(options: &Options) -> Result<Plan, Failure> {
         [] => vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
         given => given.to_vec(),
     };
-    let (ldap_port, ldaps_port) = ports(options, asking, &listen_addresses)?;
+    let Ports { ldap_port, ldaps_port, http_port } = ports(options, asking, &listen_addresses)?;
     let certificate = match (&options.certificate_file, &options.key_file) {
         _ if options.no_tls => Certificate::None,
         (Some(certificate), Some(key)) => {
@@ -250,6 +261,7 @@ fn decide(options: &Options) -> Result<Plan, Failure> {
         listen_addresses,
         ldap_port,
         ldaps_port,
+        http_port,
         certificate,
         data: data(options),
         quiet: options.quiet,
@@ -280,7 +292,14 @@ fn base_dn(options: &Options, text: &str) -> Result<String, Failure> {
     }
 }
 
-fn ports(options: &Options, asking: bool, addresses: &[IpAddr]) -> Result<(u16, Option<u16>), Failure> {
+/// Where a new instance listens.
+struct Ports {
+    ldap_port: u16,
+    ldaps_port: Option<u16>,
+    http_port: Option<u16>,
+}
+
+fn ports(options: &Options, asking: bool, addresses: &[IpAddr]) -> Result<Ports, Failure> {
     let check = |port| options.skip_port_check || is_free(addresses, port);
     let ldap_port = match options.ldap_port {
         None if asking => {
@@ -296,12 +315,19 @@ fn ports(options: &Options, asking: bool, addresses: &[IpAddr]) -> Result<(u16, 
     let ldaps_port = match options.ldaps_port {
         _ if options.no_tls => None,
         None => Some(free_port(LDAPS_PORT, &[ldap_port], &check)?),
-        Some(port) if port == ldap_port => {
-            return Err(Failure::new(format_args!("port {port} is given for both LDAP and LDAPS: choose two ports")));
-        }
+        Some(port) if port == ldap_port => return Err(given_twice(port, "LDAP and LDAPS")),
         Some(port) => Some(wanted_port(port, &check)?),
     };
-    Ok((ldap_port, ldaps_port))
+    let http_port = match options.http_port {
+        None => None,
+        Some(port) if port == ldap_port || Some(port) == ldaps_port => return Err(given_twice(port, "LDAP and HTTP")),
+        Some(port) => Some(wanted_port(port, &check)?),
+    };
+    Ok(Ports { ldap_port, ldaps_port, http_port })
+}
+
+fn given_twice(port: u16, protocols: &str) -> Failure {
+    Failure::new(format_args!("port {port} is given for both {protocols}: choose two ports"))
 }
 
 fn data(options: &Options) -> Data {
@@ -379,10 +405,18 @@ pub fn make(directory: &Path, plan: &Plan) -> Result<Config, Failure> {
     let existed = directory.exists();
     make_folder(directory, 0o750)?;
     let owner = Owner::of(directory)?;
+    let unfinished = directory.join(UNFINISHED);
+    // What a setup left that was interrupted.
+    remove_parts(&instance).context(directory.display())?;
+    durable::replace_file(&unfinished, b"", None).context(unfinished.display())?;
     let config = fill(&instance, plan).inspect_err(|_| {
         // What is half made is removed; what was there before stays.
-        let _ = if existed { remove_parts(&instance) } else { fs::remove_dir_all(directory) };
+        let _ = match existed {
+            true => remove_parts(&instance).and_then(|()| fs::remove_file(&unfinished)),
+            false => fs::remove_dir_all(directory),
+        };
     })?;
+    fs::remove_file(&unfinished).context(unfinished.display())?;
     owner.settle(directory)?;
     Ok(config)
 }
@@ -418,6 +452,7 @@ fn fill(instance: &Instance, plan: &Plan) -> Result<Config, Failure> {
         listen_addresses: plan.listen_addresses.clone(),
         ldap_port: Some(plan.ldap_port),
         ldaps_port: plan.ldaps_port,
+        http_port: plan.http_port,
         start_tls: key_pair.is_some(),
         local_socket: true,
         key_pair,

@@ -12,11 +12,13 @@ use std::time::Instant;
 use clap::Args;
 use config::{Config, Instance};
 use directory::Directory;
+use runtime::handed;
 use runtime::listener::ListenAt;
 use runtime::pid_file::PidFile;
 use runtime::signals::Signals;
 use server::{Ended, Server};
 
+use super::first_start;
 use crate::failure::{Context, Failure, Outcome};
 use crate::instance;
 use crate::output::{errln, out};
@@ -30,6 +32,10 @@ const MESSAGE_BYTES_MAX: u64 = 64 << 10;
 
 #[derive(Debug, Args)]
 pub struct Options {
+    /// Set the instance up first if there is none, without asking: each option of setup has a variable, such as
+    /// PANDO_LDAP_PORT
+    #[arg(long = "setup")]
+    sets_up: bool,
     /// Return when the server is ready, and leave it running
     #[arg(long = "detach")]
     detach: bool,
@@ -42,6 +48,9 @@ pub struct Options {
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
+    if options.sets_up {
+        first_start::make_if_absent(directory)?;
+    }
     let instance = instance::find(directory)?;
     Owner::of(directory)?.must_be_same(directory)?;
     let config = Config::load(&instance.config_file()).map_err(|faults| {
@@ -66,6 +75,7 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
     let begun = Instant::now();
     let lock = PidFile::acquire(&config.instance.pid_file()).map_err(Failure::new)?;
     let mut signals = Signals::install().context("signals")?;
+    handed::receive().context("sockets of the service manager")?;
     let file = config.instance.config_file();
     let config = &own_config(&file).inspect_err(|failure| {
         server::report_failed_start(&config.instance, Some(config), failure.message());
@@ -115,7 +125,17 @@ fn start_again() -> Failure {
 fn open(config: &Config) -> Result<(Arc<Directory>, Server), Failure> {
     let directory = Arc::new(Directory::open(config).map_err(Failure::new)?);
     let server = Server::start(Arc::clone(&directory)).map_err(Failure::new)?;
-    Ok((directory, server))
+    match handed::unclaimed().as_slice() {
+        [] => Ok((directory, server)),
+        all => {
+            let places: Vec<String> = all.iter().map(ToString::to_string).collect();
+            Err(Failure::new(format_args!(
+                "the service manager listens at {} for this server, and no connection handler does: change \
+                 listen-address and listen-port of one, or the socket unit",
+                places.join(", ")
+            )))
+        }
+    }
 }
 
 /// A listener as clients name it.

@@ -10,9 +10,11 @@ use std::sync::Arc;
 
 use clap::Args;
 use config::{BackendConfig, Config, HttpHandler, Instance, LdapHandler, ListenAddress};
+use ldap::Scope;
 use schema::Schema;
 
 use crate::authorize::authorize;
+use crate::client::Client;
 use crate::failure::{Failure, Outcome};
 use crate::instance;
 use crate::output::outln;
@@ -26,6 +28,9 @@ pub struct Options {
     /// Print JSON
     #[arg(long = "json")]
     json: bool,
+    /// Only say whether the server does its work, and what keeps it from that: status 0, else 1
+    #[arg(long = "healthy", conflicts_with = "json")]
+    healthy: bool,
     #[command(flatten)]
     server: ServerOptions,
 }
@@ -71,6 +76,9 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     if options.server.is_given() {
         authorize(&instance::open(directory)?, &options.server, true)?;
     }
+    if options.healthy {
+        return healthy(&instance);
+    }
     let status = match config {
         Ok(config) => look(&config),
         Err(faults) => Status {
@@ -90,6 +98,22 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         print_text(&status)
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Asks the server, as the local administrator.
+fn healthy(instance: &Instance) -> Outcome {
+    let Some(process) = instance::running(instance) else {
+        return Err(Failure::new(format_args!("no server runs on {}", instance.directory().display())));
+    };
+    let mut client = Client::of_administrator(instance, process)?;
+    let found = client.search("cn=Health,cn=monitor", Scope::BaseObject, "(objectClass=*)", &["healthy", "trouble"])?;
+    let troubles: Vec<&String> = found.iter().flat_map(|entry| entry.values("trouble")).collect();
+    if found.iter().any(|entry| entry.values("healthy") == ["TRUE"]) {
+        outln!("healthy");
+        return Ok(ExitCode::SUCCESS);
+    }
+    troubles.iter().for_each(|trouble| outln!("{trouble}"));
+    Ok(ExitCode::FAILURE)
 }
 
 fn look(config: &Config) -> Status {

@@ -48,6 +48,7 @@ impl Bed {
             listen_addresses: vec!["127.0.0.1".parse().unwrap()],
             ldap_port: Some(1389),
             ldaps_port: None,
+            http_port: None,
             start_tls: false,
             local_socket: false,
             key_pair: None,

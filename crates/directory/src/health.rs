@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use directory::Directory;
+use query::backend::Backend;
+use query::monitor_entry::MonitorEntry;
 use store::{DiskTrouble, Doing};
 
 /// A writer that has done one thing for so long is not healthy.
 const WRITER_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// One sentence for each trouble; none when all is well.
-pub(crate) fn troubles(directory: &Directory) -> Vec<String> {
+pub(crate) fn troubles(backends: &[Backend]) -> Vec<String> {
     let mut all = Vec::new();
-    for backend in directory.backends() {
+    for backend in backends {
         let id = &backend.id;
         if let Some(error) = backend.store.updates_stopped() {
             all.push(format!("backend \"{id}\" takes no updates until the server is started again: {error}"));
@@ -32,4 +33,14 @@ pub(crate) fn troubles(directory: &Directory) -> Vec<String> {
         }
     }
     all
+}
+
+/// The same as an entry of the monitor.
+pub(crate) fn monitor_entry(backends: &[Backend]) -> MonitorEntry {
+    let troubles = troubles(backends);
+    let mut entry = MonitorEntry::new("Health").with("healthy", if troubles.is_empty() { "TRUE" } else { "FALSE" });
+    if !troubles.is_empty() {
+        entry.attributes.push(("trouble".to_owned(), troubles));
+    }
+    entry
 }
