@@ -83,6 +83,8 @@ pub enum Tool {
     Reload(tools::reload::Options),
     /// Show the server and its data
     Status(tools::status::Options),
+    /// Watch what the running server does
+    Top(tools::top::Options),
     /// Import LDIF into a backend
     ImportLdif(tools::import_ldif::Options),
     /// Export a backend as LDIF
@@ -167,6 +169,7 @@ impl Tool {
             Tool::Dsconfig(_) => "dsconfig",
             Tool::Config(_) => "config",
             Tool::Status(_) => "status",
+            Tool::Top(_) => "top",
             Tool::ImportLdif(_) => "import-ldif",
             Tool::ExportLdif(_) => "export-ldif",
             Tool::RebuildIndex(_) => "rebuild-index",

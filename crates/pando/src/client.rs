@@ -47,7 +47,22 @@ impl Found {
     }
 }
 
+#[cfg(test)]
+impl Found {
+    /// An entry with a common name, for tests.
+    pub fn of(name: &str, attributes: &[(&str, &str)]) -> Found {
+        let first = [("cn", name)];
+        let all = first.iter().chain(attributes);
+        Found { attributes: all.map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect() }
+    }
+}
+
 impl Client {
+    /// A connection that is bound already, to any server.
+    pub fn over(connection: Connection) -> Self {
+        Self(connection)
+    }
+
     /// Connects to the server of the instance: as the options say, or as the local administrator if they name nobody.
     pub fn connect(config: &Config, options: &ServerOptions) -> Result<Self, Failure> {
         options.check_place(config)?;

@@ -145,6 +145,11 @@ impl<S> Connection<S> {
         self.listener
     }
 
+    /// When the last request came.
+    pub fn last_request(&self) -> Instant {
+        self.last_request
+    }
+
     /// Whether TLS is on, or is being agreed on.
     pub fn is_tls(&self) -> bool {
         self.transport.is_tls()

@@ -24,6 +24,7 @@ use crate::loop_core::Core;
 use crate::mailbox::{Mail, Mailbox};
 use crate::panics::panic_text;
 use crate::protocol::Protocol;
+use crate::survey::{DESCRIBED_MAX, LoopSurvey, SurveySlot};
 use crate::turn::{Turn, has_work, say_last_words};
 
 /// Token of the mailbox's waker.
@@ -40,6 +41,8 @@ pub(crate) struct LoopHandle<M> {
     pub(crate) mailbox: Arc<Mailbox<M>>,
     /// Connections that the loop has, counting those on their way to it.
     pub(crate) connections: Arc<AtomicUsize>,
+    /// What its connections did when it was asked last.
+    pub(crate) survey: SurveySlot,
 }
 
 /// What all loops share.
@@ -336,6 +339,7 @@ impl<P: Protocol> EventLoop<P> {
             match mail {
                 Mail::Accepted(accepted) => self.adopt(*accepted),
                 Mail::Connection(address, mail) => self.deliver(address, mail),
+                Mail::Survey => self.survey(),
                 Mail::Stop(until) => self.begin_stop(until),
             }
         }
@@ -347,6 +351,20 @@ impl<P: Protocol> EventLoop<P> {
             self.serve(slot);
         }
         self.written = written;
+    }
+
+    /// Looks at the connections: at busy ones first, because not all may be described.
+    fn survey(&self) {
+        let Some(handle) = self.shared.loops.get(self.index) else { return };
+        handle.survey.begin();
+        let open = || self.connections.iter().map(|(_, one)| one).filter(|one| one.phase == Phase::Open);
+        let busy = open().filter(|one| self.protocol.is_busy(&one.state));
+        let others = open().filter(|one| !self.protocol.is_busy(&one.state));
+        let now = Instant::now();
+        let described = busy.chain(others).take(DESCRIBED_MAX);
+        let connections: Vec<String> = described.map(|one| self.protocol.describe(one, now)).collect();
+        let left_out = self.connections.len().saturating_sub(connections.len());
+        handle.survey.put(LoopSurvey { at: now, connections, left_out });
     }
 
     fn deliver(&mut self, address: ConnectionAddress, mail: P::Mail) {

@@ -40,6 +40,7 @@ pub mod secret_file;
 pub mod signals;
 pub mod spill;
 pub mod stoppable;
+pub mod survey;
 pub mod sys;
 pub mod tls;
 pub mod tls_error;

@@ -21,6 +21,7 @@ use crate::loop_core::Core;
 use crate::mailbox::{Mail, Mailbox};
 use crate::metrics::NetworkMetrics;
 use crate::protocol::Protocol;
+use crate::survey::{Survey, SurveySlot, Surveyor};
 
 /// What event loops are started with.
 #[derive(Debug, Clone)]
@@ -81,7 +82,7 @@ impl<P: Protocol> OpenLoops<P> {
         for _ in 0..count {
             let poll = Poll::new()?;
             let mailbox = Arc::new(Mailbox::new(Waker::new(poll.registry(), WAKER)?));
-            handles.push(LoopHandle { mailbox, connections: Arc::default() });
+            handles.push(LoopHandle { mailbox, connections: Arc::default(), survey: SurveySlot::default() });
             polls.push(poll);
         }
         let shared =
@@ -163,6 +164,14 @@ impl<M> Loops<M> {
     pub fn counts(&self) -> ConnectionCounts {
         let loops = self.shared.loops.iter().map(|one| Arc::clone(&one.connections)).collect();
         ConnectionCounts::new(loops, Arc::clone(&self.shared.connections_peak))
+    }
+
+    /// What tells of their connections.
+    pub fn survey(&self) -> Arc<dyn Survey>
+    where
+        M: Send + 'static,
+    {
+        Arc::new(Surveyor(Arc::clone(&self.shared)))
     }
 
     /// Whether they have not been stopped.

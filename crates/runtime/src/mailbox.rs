@@ -13,6 +13,8 @@ pub(crate) enum Mail<M> {
     Accepted(Box<Accepted>),
     /// Something for one connection, which may be gone.
     Connection(ConnectionAddress, M),
+    /// Look at the connections, for whoever watches.
+    Survey,
     /// Stop: finish what runs, until the given moment at the latest.
     Stop(Instant),
 }

@@ -211,6 +211,13 @@ impl LatencySummary {
         self.buckets.iter().enumerate().take_while(is_within).map(|(_, count)| count).sum()
     }
 
+    /// How many operations took how long, as far as buckets tell: the longest time of each bucket that has some, in ns,
+    /// and its count.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        let filled = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(bucket, count)| (bucket_upper(bucket), *count))
+    }
+
     /// The time within which `per_million` out of a million operations ended; zero if there were none.
     pub fn percentile(&self, per_million: u64) -> Duration {
         let rank = (u128::from(self.count) * u128::from(per_million)).div_ceil(1_000_000).max(1);

@@ -84,6 +84,11 @@ pub trait Protocol: Sized + Send + 'static {
         None
     }
 
+    /// What whoever watches the server is told of a connection.
+    fn describe(&self, _connection: &Connection<Self::State>, _now: Instant) -> String {
+        String::new()
+    }
+
     /// Appends what the client is told before the connection ends for `reason`. Nothing if the output ends within a
     /// message.
     fn last_words(&self, state: &Self::State, out: &mut Vec<u8>, reason: EndReason, text: &str);

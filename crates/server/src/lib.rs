@@ -7,6 +7,7 @@
 //! This crate does not know how entries are stored, what a filter matches, or who may see what, nor how sockets are
 //! waited for.
 
+mod activity;
 mod administration;
 mod answer;
 mod changed_by;

@@ -10,9 +10,10 @@ use directory::MonitorProvider;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use query::monitor_entry::MonitorEntry;
-use runtime::listener::ListenAt;
+use runtime::listener::{Audience, ListenAt};
 use runtime::loops::ConnectionCounts;
 use runtime::metrics::{Counter, LatencySummary, MINUTES};
+use runtime::survey::Survey;
 use runtime::tls::TlsAcceptor;
 use web::listener::HttpListener;
 
@@ -38,6 +39,7 @@ pub(crate) struct Monitor {
     pub(crate) pools: Pools,
     pub(crate) password_servers: Arc<PasswordServers>,
     pub(crate) stalls: Arc<Stalls>,
+    pub(crate) survey: Arc<dyn Survey>,
     pub(crate) begun: Instant,
     pub(crate) begun_at: SystemTime,
 }
@@ -45,7 +47,8 @@ pub(crate) struct Monitor {
 impl MonitorProvider for Monitor {
     fn monitor_entries(&self) -> Vec<MonitorEntry> {
         let mut entries = vec![self.overview(), version(), self.statistics(), self.operations(), self.work_queue()];
-        entries.extend([self.longest(now_minute()), self.stalls.monitor_entry(), process()]);
+        entries.extend([self.longest(now_minute()), self.stalls.monitor_entry()]);
+        entries.extend([self.client_connections(), self.process()]);
         entries.extend(self.listeners.iter().map(handler));
         entries.extend(self.http.iter().map(http_handler));
         entries.extend(self.password_servers.monitor_entries());
@@ -130,7 +133,46 @@ impl Monitor {
                 entry = entry.with(&format!("ds-mon-{name}-operations-{label}-us"), time_us);
             }
         }
+        let times = OperationKind::ALL.iter().filter_map(|kind| {
+            let (latency, _) = self.latency(*kind);
+            let buckets: Vec<String> = latency.buckets().map(|(ns, count)| format!(" {ns}:{count}")).collect();
+            (!buckets.is_empty()).then(|| format!("{}{}", kind.monitor_name(), buckets.concat()))
+        });
+        entry.attributes.push(("operation-times".to_owned(), times.collect()));
         entry
+    }
+
+    /// What the connections did when somebody asked last: the loops tell it for the next one who asks.
+    fn client_connections(&self) -> MonitorEntry {
+        let told = self.survey.look();
+        let left_out: usize = told.iter().map(|one| one.left_out).sum();
+        let mut entry = MonitorEntry::new("Client Connections").with("connections-left-out", left_out);
+        let connections = told.iter().flat_map(|one| one.connections.iter().cloned()).collect();
+        entry.attributes.push(("connection".to_owned(), connections));
+        match told.iter().map(|one| one.at.elapsed().as_millis()).max() {
+            Some(age) => entry.with("connections-age-ms", age),
+            None => entry,
+        }
+    }
+
+    /// What the system says of this process: bytes that went to and came from disks, and waits for them.
+    fn process(&self) -> MonitorEntry {
+        let figures = runtime::process::figures();
+        let entry = MonitorEntry::new("Process")
+            .with("diskBytesRead", figures.disk_bytes_read)
+            .with("diskBytesWritten", figures.disk_bytes_written)
+            .with("majorPageFaults", figures.major_faults)
+            .with("residentMemoryBytes", figures.resident_bytes);
+        // The administration socket lies in the folder of the instance.
+        let sockets = self.listeners.iter().filter(|one| one.network.audience == Audience::LocalAdministrator);
+        let mut folders = sockets.filter_map(|listener| match &listener.network.at {
+            ListenAt::Path(path) => path.parent(),
+            ListenAt::Tcp(_) => None,
+        });
+        match folders.find_map(|folder| runtime::sys::free_disk_space(folder).ok()) {
+            Some(free) => entry.with("diskBytesFree", free),
+            None => entry,
+        }
     }
 
     /// The longest operation of each minute of the last hour, by kind, in µs.
@@ -214,16 +256,6 @@ fn now_minute() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() / 60
 }
 
-/// What the system says of this process: bytes that went to and came from disks, and waits for them.
-fn process() -> MonitorEntry {
-    let figures = runtime::process::figures();
-    MonitorEntry::new("Process")
-        .with("diskBytesRead", figures.disk_bytes_read)
-        .with("diskBytesWritten", figures.disk_bytes_written)
-        .with("majorPageFaults", figures.major_faults)
-        .with("residentMemoryBytes", figures.resident_bytes)
-}
-
 fn version() -> MonitorEntry {
     MonitorEntry::new("Version")
         .with("productName", PRODUCT)
@@ -289,10 +321,20 @@ fn up_time(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use runtime::log::error::ErrorLog;
+    use runtime::survey::LoopSurvey;
 
     use crate::password_servers::Checked;
 
     use super::*;
+
+    /// A loop that has been asked.
+    struct Told;
+
+    impl Survey for Told {
+        fn look(&self) -> Vec<Arc<LoopSurvey>> {
+            vec![Arc::new(LoopSurvey { at: Instant::now(), connections: vec!["{}".to_owned()], left_out: 3 })]
+        }
+    }
 
     #[test]
     fn times() {
@@ -322,6 +364,7 @@ mod tests {
             pools: Pools::new(1),
             password_servers: Arc::new(PasswordServers::start(Checked::default(), ErrorLog::silent()).unwrap()),
             stalls: Arc::new(Stalls::new(ErrorLog::silent(), None)),
+            survey: Arc::new(Told),
             begun: Instant::now(),
             begun_at: SystemTime::now(),
         };
@@ -338,6 +381,10 @@ mod tests {
             entry.attributes.iter().find(|(name, _)| name == attribute).unwrap().1[0].clone()
         };
         assert_eq!(value("", "maxConnections"), "7");
+        assert_eq!(value("Client Connections", "connection"), "{}");
+        assert_eq!(value("Client Connections", "connections-left-out"), "3");
+        let times = value("Operations", "operation-times");
+        assert!(times.starts_with("search 1") && times.ends_with(":2"), "{times}");
         assert_eq!(value("LDAP Statistics", "searchRequests"), "6");
         assert_eq!(value("LDAP Statistics", "bytesRead"), "100");
         assert_eq!(value("Operations", "ds-mon-search-operations-total-count"), "2");

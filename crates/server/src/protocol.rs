@@ -15,6 +15,7 @@ use runtime::sys::PeerCredentials;
 use runtime::tls_facts::TlsFacts;
 use sasl::scram::ChannelBindings;
 
+use crate::activity;
 use crate::client::{Client, ClientState};
 use crate::ldap_loop::LdapLoop;
 use crate::limits::HOST_NAME_TIME_MAX;
@@ -127,6 +128,10 @@ impl Protocol for LdapLoop {
     fn over(&self, state: &ClientState) -> Option<End> {
         let revoked = self.executor.revoked(&state.session)?;
         Some(End::new(EndReason::InvalidCredentials, revoked.to_string()))
+    }
+
+    fn describe(&self, client: &Client, now: Instant) -> String {
+        activity::describe(client, now)
     }
 
     fn last_words(&self, state: &ClientState, out: &mut Vec<u8>, reason: EndReason, text: &str) {

@@ -229,6 +229,7 @@ impl Server {
             pools: pools.clone(),
             password_servers: Arc::clone(&password_servers),
             stalls: Arc::clone(&server.stalls),
+            survey: server.loops.survey(),
             begun: Instant::now(),
             begun_at,
         });

@@ -3,11 +3,13 @@
 //!
 //! Knows times and the error log; asked only about operations that took longer than the threshold.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use query::json::JsonWriter;
 use query::monitor_entry::MonitorEntry;
 use runtime::log::error::ErrorLog;
 use store::{Phases, Submitter, WaitReason};
@@ -19,6 +21,8 @@ use crate::metrics::OperationKind;
 /// Lines in one [`WINDOW`]; what comes beyond is counted, and told with the next line.
 const LINES_MAX: u64 = 10;
 const WINDOW: Duration = Duration::from_secs(10);
+/// Slow operations that are remembered.
+const SLOW_MAX: usize = 20;
 
 /// Where the time of an operation went, as far as others had a part in it.
 #[derive(Debug, Clone, Default)]
@@ -72,6 +76,7 @@ pub(crate) struct Stalls {
     /// `u64::MAX` for never.
     threshold_ns: AtomicU64,
     lines: Mutex<Lines>,
+    slow: Mutex<VecDeque<String>>,
     counts: [AtomicU64; Reason::NAMES.len()],
 }
 
@@ -104,6 +109,7 @@ impl Stalls {
             errors,
             threshold_ns: AtomicU64::new(0),
             lines: Mutex::default(),
+            slow: Mutex::default(),
             counts: [const { AtomicU64::new(0) }; Reason::NAMES.len()],
         };
         stalls.set_threshold(threshold);
@@ -132,6 +138,7 @@ impl Stalls {
     pub(crate) fn look(&self, kind: OperationKind, ids: OperationIds, elapsed: Duration, waits: &Waits) {
         let reason = waits.reason(elapsed);
         let waited = waits.waited(elapsed);
+        self.remember(slow_operation(kind, ids, elapsed, waits));
         if !self.is_long(waited) {
             return;
         }
@@ -153,15 +160,41 @@ impl Stalls {
         );
     }
 
-    /// How many there were, by reason.
+    fn remember(&self, operation: String) {
+        let mut slow = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
+        if slow.len() >= SLOW_MAX {
+            slow.pop_front();
+        }
+        slow.push_back(operation);
+    }
+
+    /// How many there were, by reason; and the last operations that took longer than the threshold, whether they waited
+    /// or not.
     pub(crate) fn monitor_entry(&self) -> MonitorEntry {
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
-        let entry = MonitorEntry::new("Stalls").with("stalls", counts.clone().sum::<u64>());
+        let mut entry = MonitorEntry::new("Stalls").with("stalls", counts.clone().sum::<u64>());
+        let slow = self.slow.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect();
+        entry.attributes.push(("slow-operation".to_owned(), slow));
         Reason::NAMES
             .iter()
             .zip(counts)
             .fold(entry, |entry, (name, count)| entry.with(&format!("stalls-{name}"), count))
     }
+}
+
+/// As JSON, with the time at which it ended.
+fn slow_operation(kind: OperationKind, ids: OperationIds, elapsed: Duration, waits: &Waits) -> String {
+    let OperationIds { connection, operation, .. } = ids;
+    let ended = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    JsonWriter::object_text(|json| {
+        json.key("ended").number(ended.as_secs());
+        json.key("connection").number(connection);
+        json.key("operation").number(operation);
+        json.key("kind").text(kind.log_name());
+        json.key("time-us").number(u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX));
+        json.key("why").text(&Why(waits.reason(elapsed), waits).to_string());
+        json.key("waits").text(&waits.to_string());
+    })
 }
 
 impl Waits {
@@ -354,6 +387,13 @@ mod tests {
             (count("stalls"), count("stalls-pool"), count("stalls-apply")),
             ("2".into(), "1".into(), "1".into())
         );
+        // Also the search that computed and did not wait.
+        let slow = || stalls.monitor_entry().attributes.remove(1).1;
+        assert_eq!(slow().len(), 3);
+        let last = slow().remove(2);
+        assert!(last.contains(r#""kind":"MODIFY","time-us":150000,"why":"most of it being applied""#), "{last}");
+        (0..2 * SLOW_MAX).for_each(|_| stalls.look(OperationKind::Search, ids, ms(200), &Waits::Inline));
+        assert_eq!(slow().len(), SLOW_MAX);
         stalls.set_threshold(None);
         assert!(!stalls.is_long(Duration::from_secs(1 << 30)));
     }

@@ -43,6 +43,7 @@ pub mod stop;
 mod target;
 mod template_source;
 mod time;
+pub mod top;
 pub mod undo;
 pub mod verify_index;
 
@@ -64,6 +65,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::Reload(options) => reload::run(&instance, options),
         Tool::Dsconfig(options) => dsconfig::run(&instance, options),
         Tool::Config(options) => config::run(&instance, options),
+        Tool::Top(options) => top::run(&instance, options),
         Tool::Stop(options) => stop::run(&instance, options),
         Tool::Status(options) => status::run(&instance, options),
         Tool::ImportLdif(options) => import_ldif::run(&instance, options),
