@@ -60,7 +60,7 @@ def test_printed_commands_need_this_machine_and_right_credentials(fresh, running
     for given, told in [
         (credentials(fresh, password="secret13"), wrong),
         (credentials(fresh, dn="cn=Nobody"), wrong),
-        (credentials(fresh, host="192.0.2.1"), "192.0.2.1 is not this machine"),
+        ((*credentials(fresh, host="192.0.2.1"), "--connectTimeout", "2000"), "192.0.2.1"),
         (credentials(fresh, port=4), "listens on port 4: it has"),
         (("-D", ROOT_DN, "-n"), "give the password of cn=Directory Manager"),
     ]:

@@ -14,7 +14,7 @@ COMMANDS = {
     "backup": 4,
     "changing-passwords": 6,
     "client-tools": 4,
-    "dsconfig": 7,
+    "dsconfig": 9,
     "ldif-tools": 5,
     "linux-logins": 2,
     "load-tools": 7,

@@ -5,6 +5,7 @@
 //! change. Knows nothing of what any property does.
 
 use crate::syntax::Syntax;
+use crate::value::parse;
 
 /// A kind of configurable thing: `global`, `backend`, `log-publisher` …
 #[derive(Debug)]
@@ -151,6 +152,12 @@ impl Property {
     #[must_use]
     pub fn is_live(&self) -> bool {
         matches!(self.effect, Effect::Live(_))
+    }
+
+    /// Whether a text is one of its values.
+    #[must_use]
+    pub fn takes(&self, text: &str) -> bool {
+        parse(self.syntax, text).is_some()
     }
 
     pub(crate) const fn default(mut self, values: &'static [&'static str]) -> Self {

@@ -237,6 +237,20 @@ impl Edit {
         }
     }
 
+    /// The declaration of a property that an object of this kind has.
+    ///
+    /// # Errors
+    /// When there is no such property; the sentence that says so.
+    pub fn declared(path: &[Step<'_>], kind: Option<&str>, property: &str) -> Result<&'static Property, EditError> {
+        declared(path, kind, property)
+    }
+
+    /// How the file names an object, for messages: `[backend.userRoot]`.
+    #[must_use]
+    pub fn title_of(path: &[Step<'_>]) -> String {
+        title(path)
+    }
+
     /// Sets a property to its final values.
     fn assign(&mut self, path: &[Step<'_>], declared: &'static Property, values: &[String]) -> Result<(), EditError> {
         let setting = setting_line(declared, values);

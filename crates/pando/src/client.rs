@@ -36,6 +36,8 @@ pub struct ExtendedAnswer {
 
 /// An entry that a search found, as text: each attribute with its values.
 pub struct Found {
+    /// Its name.
+    pub dn: String,
     attributes: Vec<(String, Vec<String>)>,
 }
 
@@ -53,7 +55,10 @@ impl Found {
     pub fn of(name: &str, attributes: &[(&str, &str)]) -> Found {
         let first = [("cn", name)];
         let all = first.iter().chain(attributes);
-        Found { attributes: all.map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect() }
+        Found {
+            dn: String::new(),
+            attributes: all.map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect(),
+        }
     }
 }
 
@@ -138,6 +143,21 @@ impl Client {
         filter: &str,
         attributes: &[&str],
     ) -> Result<Vec<Found>, Failure> {
+        let (result, entries) = self.try_search(base, scope, filter, attributes)?;
+        match result.code {
+            ResultCode::SUCCESS => Ok(entries),
+            _ => Err(refusal(&format!("searching below {base}"), &result)),
+        }
+    }
+
+    /// How a search ended, and the entries that it found.
+    pub fn try_search(
+        &mut self,
+        base: &str,
+        scope: Scope,
+        filter: &str,
+        attributes: &[&str],
+    ) -> Result<(LdapResult, Vec<Found>), Failure> {
         let filter = ldap::filter::parse(filter).map_err(Failure::new)?;
         let search = Search::new(base, scope, &filter, attributes);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -146,14 +166,11 @@ impl Client {
             if let Response::SearchEntry(entry) = response {
                 let attributes = entry.attributes.iter();
                 let attributes = attributes.map(|it| (text(it.description), it.values.iter().map(text).collect()));
-                entries.push(Found { attributes: attributes.collect() });
+                entries.push(Found { dn: text(entry.dn), attributes: attributes.collect() });
             }
         };
         let result = self.0.search(&search, &mut each).context(ASKING)?;
-        match result.code {
-            ResultCode::SUCCESS => Ok(entries),
-            _ => Err(refusal(&format!("searching below {base}"), &result)),
-        }
+        Ok((result, entries))
     }
 
     /// Does what a change record says; how it ended.

@@ -17,10 +17,10 @@ use crate::terminal;
 /// Where the server is, and who asks.
 #[derive(Debug, Args)]
 pub struct ServerOptions {
-    /// Host of the server, which must be this machine
+    /// Host of the server: this machine, for all tools but dsconfig
     #[arg(short = 'h', long = "hostname", value_name = "HOST", global = true)]
     host: Option<String>,
-    /// A port on which the instance listens
+    /// Port of the server
     #[arg(short = 'p', long = "port", value_name = "PORT", global = true)]
     port: Option<u16>,
     /// User to bind as [default: the local administrator; with a password, the first root user of the instance]
@@ -32,7 +32,7 @@ pub struct ServerOptions {
     /// File whose first line is the password
     #[arg(short = 'j', long = "bindPasswordFile", value_name = "FILE", conflicts_with = "password", global = true)]
     password_file: Option<PathBuf>,
-    /// Trust any certificate; the connection does not leave the machine, so none is checked anyway
+    /// Trust any certificate of the server; none is checked where the connection does not leave the machine
     #[arg(short = 'X', long = "trustAll", global = true)]
     trust_all: bool,
 }
@@ -48,16 +48,40 @@ impl ServerOptions {
         self.bind_dn.is_some() || self.password.is_some() || self.password_file.is_some()
     }
 
+    /// The host and the port, as far as they are given.
+    pub fn place(&self) -> (Option<&str>, Option<u16>) {
+        (self.host.as_deref(), self.port)
+    }
+
+    /// Whether a user is named.
+    pub fn names_user(&self) -> bool {
+        self.bind_dn.is_some()
+    }
+
+    /// Whether any certificate of the server will do.
+    pub fn trusts_all(&self) -> bool {
+        self.trust_all
+    }
+
     /// Refuses a host that is not this machine and a port at which the instance does not listen.
     pub fn check_place(&self, config: &Config) -> Result<(), Failure> {
-        if let Some(host) = &self.host
-            && !is_this_machine(host)?
-        {
+        if !self.is_here()? {
+            let host = self.host.as_deref().unwrap_or_default();
             return Err(Failure::new(format_args!(
                 "{host} is not this machine, and this tool works on an instance of the machine where it runs: \
                  run it there, or leave --hostname out"
             )));
         }
+        self.check_port(config)
+    }
+
+    /// Whether the host, if one is given, is this machine.
+    pub fn is_here(&self) -> Result<bool, Failure> {
+        self.host.as_deref().map_or(Ok(true), is_this_machine)
+    }
+
+    /// Refuses a port at which the instance does not listen.
+    pub fn check_port(&self, config: &Config) -> Result<(), Failure> {
         let listens: Vec<(u16, &LdapHandler)> =
             config.handlers.iter().filter(|own| own.enabled).flat_map(ports_of).collect();
         match self.port {
@@ -80,13 +104,22 @@ impl ServerOptions {
         let root = config.root_users.first().and_then(|user| user.bind_dns.first());
         let dn = self.bind_dn.as_ref().or(root);
         let dn = dn.ok_or_else(|| Failure::new("the configuration has no root user: say who asks with --bindDN"))?;
-        let password = match (&self.password, &self.password_file) {
+        Ok((dn.clone(), self.password_of(dn, may_ask)?))
+    }
+
+    /// The name and the password, of `default` if nobody is named.
+    pub fn credentials_or(&self, default: &str, may_ask: bool) -> Result<(String, String), Failure> {
+        let dn = self.bind_dn.as_deref().unwrap_or(default);
+        Ok((dn.to_owned(), self.password_of(dn, may_ask)?))
+    }
+
+    fn password_of(&self, dn: &str, may_ask: bool) -> Result<String, Failure> {
+        Ok(match (&self.password, &self.password_file) {
             (Some(password), _) if password != "-" => password.clone(),
             (_, Some(file)) => first_line(file)?,
             _ if may_ask && terminal::is_interactive() => terminal::ask_password(&format!("Password of {dn}"))?,
             _ => return Err(Failure::new(format_args!("give the password of {dn} with --bindPasswordFile"))),
-        };
-        Ok((dn.clone(), password))
+        })
     }
 }
 

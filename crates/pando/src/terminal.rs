@@ -42,6 +42,11 @@ pub fn ask(question: &str, default: &str) -> Result<String, Failure> {
     Ok(if answer.is_empty() { default.to_owned() } else { answer })
 }
 
+/// The next line that is typed.
+pub fn answer() -> Result<String, Failure> {
+    read_line()
+}
+
 /// Waits until a person goes on.
 pub fn wait_for_return() -> Result<(), Failure> {
     read_line().map(drop)

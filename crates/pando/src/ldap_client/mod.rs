@@ -13,6 +13,6 @@ mod words;
 
 pub use controls::{CommonControlOptions, ControlOptions, parse_filter, parse_value};
 pub use login::{Exchange, Login, Progress, SaslLogin};
-pub use options::ConnectionOptions;
+pub use options::{ConnectionOptions, Target, TlsFiles};
 pub use session::{Session, SessionOptions, time_text};
 pub use words::{dereferencing, scope};

@@ -61,11 +61,24 @@ pub struct ConnectionOptions {
     /// Trust any certificate of the server
     #[arg(short = 'X', long = "trustAll", conflicts_with = "trust_store")]
     trust_all: bool,
+    #[command(flatten)]
+    files: TlsFiles,
+    /// Longest time to connect, in milliseconds; 0 is no limit
+    #[arg(long = "connectTimeout", value_name = "MILLISECONDS", default_value_t = 30_000)]
+    connect_timeout: u32,
+    /// Read no file of default options: none is ever read
+    #[arg(long = "noPropertiesFile", hide = true)]
+    no_properties_file: bool,
+}
+
+/// Files with certificates: those that are trusted, and the own.
+#[derive(Debug, Args)]
+pub struct TlsFiles {
     /// File with the certificates that are trusted: PEM, or PKCS #12 [default: those that this machine trusts]
-    #[arg(short = 'P', long = "trustStorePath", value_name = "FILE")]
+    #[arg(short = 'P', long = "trustStorePath", value_name = "FILE", global = true)]
     trust_store: Option<PathBuf>,
     /// Password of the PKCS #12 file with trusted certificates
-    #[arg(short = 'T', long = "trustStorePassword", value_name = "PASSWORD", requires = "trust_store")]
+    #[arg(short = 'T', long = "trustStorePassword", value_name = "PASSWORD", requires = "trust_store", global = true)]
     trust_store_password: Option<String>,
     /// File whose first line is that password
     #[arg(
@@ -73,14 +86,15 @@ pub struct ConnectionOptions {
         long = "trustStorePasswordFile",
         value_name = "FILE",
         requires = "trust_store",
-        conflicts_with = "trust_store_password"
+        conflicts_with = "trust_store_password",
+        global = true
     )]
     trust_store_password_file: Option<PathBuf>,
     /// File with the own certificate and its key: PEM, or PKCS #12
-    #[arg(short = 'K', long = "keyStorePath", value_name = "FILE")]
+    #[arg(short = 'K', long = "keyStorePath", value_name = "FILE", global = true)]
     key_store: Option<PathBuf>,
     /// Password of the own key
-    #[arg(short = 'W', long = "keyStorePassword", value_name = "PASSWORD", requires = "key_store")]
+    #[arg(short = 'W', long = "keyStorePassword", value_name = "PASSWORD", requires = "key_store", global = true)]
     key_store_password: Option<String>,
     /// File whose first line is that password
     #[arg(
@@ -88,15 +102,10 @@ pub struct ConnectionOptions {
         long = "keyStorePasswordFile",
         value_name = "FILE",
         requires = "key_store",
-        conflicts_with = "key_store_password"
+        conflicts_with = "key_store_password",
+        global = true
     )]
     key_store_password_file: Option<PathBuf>,
-    /// Longest time to connect, in milliseconds; 0 is no limit
-    #[arg(long = "connectTimeout", value_name = "MILLISECONDS", default_value_t = 30_000)]
-    connect_timeout: u32,
-    /// Read no file of default options: none is ever read
-    #[arg(long = "noPropertiesFile", hide = true)]
-    no_properties_file: bool,
 }
 
 /// A server, and how connections to it are made.
@@ -112,34 +121,21 @@ impl ConnectionOptions {
     /// Where the server is, and how it is spoken to.
     pub fn target(&self) -> Result<Target, Failure> {
         let security = match (self.tls, self.starttls) {
-            (true, _) => Security::Tls(self.tls_config()?),
-            (false, true) => Security::StartTls(self.tls_config()?),
+            (true, _) => Security::Tls(self.files.client_config(self.trust_all)?),
+            (false, true) => Security::StartTls(self.files.client_config(self.trust_all)?),
             (false, false) => {
                 self.refuse_tls_options()?;
                 Security::Plain
             }
         };
-        let host = self.host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let connect_timeout = match self.connect_timeout {
-            0 => NO_LIMIT,
-            milliseconds => Duration::from_millis(u64::from(milliseconds)),
-        };
-        let settings = Settings {
-            security,
-            source: None,
-            connect_timeout,
-            answer_timeout: ANSWER_TIME_MAX,
-            keep_alive: true,
-            no_delay: true,
-        };
-        Ok(Target { server: Server { host, port: self.port }, settings })
+        Ok(Target::new(&self.host, self.port, security, self.connect_timeout))
     }
 
     fn refuse_tls_options(&self) -> Result<(), Failure> {
         let given = [
             (self.trust_all, "--trustAll"),
-            (self.trust_store.is_some(), "--trustStorePath"),
-            (self.key_store.is_some(), "--keyStorePath"),
+            (self.files.trust_store.is_some(), "--trustStorePath"),
+            (self.files.key_store.is_some(), "--keyStorePath"),
         ];
         match given.iter().find(|(is_given, _)| *is_given) {
             // Scripts give --trustAll whether or not there is TLS, and nothing is trusted then.
@@ -148,42 +144,6 @@ impl ConnectionOptions {
             }
             _ => Ok(()),
         }
-    }
-
-    fn tls_config(&self) -> Result<Arc<ClientConfig>, Failure> {
-        let trust = match &self.trust_store {
-            None if self.trust_all => Trust::Anyone,
-            None => Trust::System,
-            Some(path) if is_pem(path)? => {
-                let pin = [self.trust_store_password.is_some(), self.trust_store_password_file.is_some()];
-                if pin.contains(&true) {
-                    return Err(Failure::new(format_args!("{} is a PEM file, which has no password", path.display())));
-                }
-                Trust::Issuers(vec![path.clone()])
-            }
-            Some(path) => {
-                let pin = given_or_first_line(
-                    self.trust_store_password.as_deref(),
-                    self.trust_store_password_file.as_deref(),
-                )?;
-                Trust::Certificates(trusted_certificates(path, &pin.unwrap_or_default()).map_err(Failure::new)?)
-            }
-        };
-        let identity = match &self.key_store {
-            None => None,
-            Some(path) => {
-                let pin =
-                    given_or_first_line(self.key_store_password.as_deref(), self.key_store_password_file.as_deref())?;
-                let files = CertificateFiles {
-                    certificate: path.clone(),
-                    private_key: path.clone(),
-                    is_pkcs12: !is_pem(path)?,
-                    pin: Some(Pin::Given(pin.unwrap_or_default())),
-                };
-                Some(files.load().map_err(Failure::new)?)
-            }
-        };
-        trust.client_config(TlsRules { identity, ..TlsRules::all() }).map_err(Failure::new)
     }
 
     /// Who binds.
@@ -218,7 +178,73 @@ impl ConnectionOptions {
     }
 }
 
+impl TlsFiles {
+    /// How TLS is spoken with these files; without trusted certificates, with those that this machine trusts or any.
+    pub fn client_config(&self, trust_all: bool) -> Result<Arc<ClientConfig>, Failure> {
+        let trust = match &self.trust_store {
+            None if trust_all => Trust::Anyone,
+            None => Trust::System,
+            Some(path) if is_pem(path)? => {
+                let pin = [self.trust_store_password.is_some(), self.trust_store_password_file.is_some()];
+                if pin.contains(&true) {
+                    return Err(Failure::new(format_args!("{} is a PEM file, which has no password", path.display())));
+                }
+                Trust::Issuers(vec![path.clone()])
+            }
+            Some(path) => {
+                let pin = given_or_first_line(
+                    self.trust_store_password.as_deref(),
+                    self.trust_store_password_file.as_deref(),
+                )?;
+                Trust::Certificates(trusted_certificates(path, &pin.unwrap_or_default()).map_err(Failure::new)?)
+            }
+        };
+        let identity = match &self.key_store {
+            None => None,
+            Some(path) => {
+                let pin =
+                    given_or_first_line(self.key_store_password.as_deref(), self.key_store_password_file.as_deref())?;
+                let files = CertificateFiles {
+                    certificate: path.clone(),
+                    private_key: path.clone(),
+                    is_pkcs12: !is_pem(path)?,
+                    pin: Some(Pin::Given(pin.unwrap_or_default())),
+                };
+                Some(files.load().map_err(Failure::new)?)
+            }
+        };
+        trust.client_config(TlsRules { identity, ..TlsRules::all() }).map_err(Failure::new)
+    }
+
+    /// The first of the options that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        match (&self.trust_store, &self.key_store) {
+            (Some(_), _) => Some("--trustStorePath"),
+            (None, Some(_)) => Some("--keyStorePath"),
+            (None, None) => None,
+        }
+    }
+}
+
 impl Target {
+    /// A server, and so many milliseconds to connect to it; 0 is no limit.
+    pub fn new(host: &str, port: u16, security: Security, connect_timeout: u32) -> Self {
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let connect_timeout = match connect_timeout {
+            0 => NO_LIMIT,
+            milliseconds => Duration::from_millis(u64::from(milliseconds)),
+        };
+        let settings = Settings {
+            security,
+            source: None,
+            connect_timeout,
+            answer_timeout: ANSWER_TIME_MAX,
+            keep_alive: true,
+            no_delay: true,
+        };
+        Self { server: Server { host, port }, settings }
+    }
+
     /// A connection that is bound; its refusal ends the tool with the result code as its status.
     pub fn connect(&self, login: &Login) -> Result<Connection, Failure> {
         let mut connection = self.open()?;

@@ -55,6 +55,17 @@ impl PropertyChange {
     pub fn make(&self, edit: &mut Edit, object: &[Step<'_>]) -> Result<(), Failure> {
         edit.change(object, &self.property, self.change, &self.values).map_err(Failure::new)
     }
+
+    /// The options that would say it.
+    pub fn options(&self) -> Vec<[String; 2]> {
+        let option = match self.change {
+            Change::Set => "--set",
+            Change::Add => "--add",
+            Change::Remove => "--remove",
+            Change::Reset => return vec![["--reset".to_owned(), self.property.clone()]],
+        };
+        self.values.iter().map(|value| [option.to_owned(), format!("{}:{value}", self.property)]).collect()
+    }
 }
 
 /// `PROP:VALUE` pairs, the values of one property together.

@@ -3,29 +3,34 @@
 mod batch;
 mod categories;
 mod changes;
+mod commands;
 mod display;
 mod door;
 mod file_door;
+mod guided;
+mod ldap_door;
 mod properties;
+mod remote;
 mod request;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Command, FromArgMatches};
-use config::{Property, Step};
-
-use display::{Reader, show};
-use door::{Door, Proposed};
+use commands::{OutputOptions, run_one};
+use door::Door;
 use file_door::FileDoor;
-use request::{ObjectRequest, Request, Verb};
+use guided::{Guide, Recording};
+use ldap_door::LdapDoor;
+use remote::RemoteOptions;
+use request::Request;
 
 use crate::authorize::authorize;
 use crate::failure::{Failure, Outcome};
 use crate::instance;
-use crate::output::{errln, outln};
+use crate::output::outln;
 use crate::server_options::ServerOptions;
-use crate::table::Table;
+use crate::terminal;
 
 /// Exit status where nothing says what to do.
 const NO_SUBCOMMAND: u8 = 2;
@@ -33,7 +38,14 @@ const NO_SUBCOMMAND: u8 = 2;
 /// Heading of the options that say what is run.
 const RUNNING: &str = "What is run";
 
+/// Which configuration is worked on.
+const WHERE: &str = "\
+Without --hostname and --port, and where they name a port of the instance here (--instance), its files are changed,
+and a running server takes the change. Otherwise the server is asked over LDAP with TLS: an entry below cn=config for
+each object. At a terminal, dsconfig asks for what is missing, and for everything if nothing is said.";
+
 #[derive(Debug, Args)]
+#[command(after_help = WHERE)]
 pub struct Options {
     #[command(subcommand)]
     request: Option<Request>,
@@ -41,6 +53,8 @@ pub struct Options {
     run: RunOptions,
     #[command(flatten)]
     output: OutputOptions,
+    #[command(flatten)]
+    recording: Recording,
     #[command(flatten)]
     lists: categories::Lists,
 }
@@ -51,6 +65,8 @@ pub struct Options {
 struct RunOptions {
     #[command(flatten)]
     server: ServerOptions,
+    #[command(flatten)]
+    remote: RemoteOptions,
     /// Change only the file; a running server does not take the change
     #[arg(long = "offline", global = true)]
     offline: bool,
@@ -65,37 +81,10 @@ struct RunOptions {
     no_prompt: bool,
 }
 
-/// What is printed.
-#[derive(Debug, Clone, Copy, Default, Args)]
-#[command(next_help_heading = "Output")]
-struct OutputOptions {
-    /// Print nothing but errors and what was asked for
-    #[arg(short = 'Q', long = "quiet", global = true, conflicts_with = "verbose")]
-    quiet: bool,
-    /// Say which configuration is worked on
-    #[arg(short = 'v', long = "verbose", global = true)]
-    verbose: bool,
-    /// Print for scripts: no headings, and tabs between values
-    #[arg(short = 's', long = "script-friendly", global = true)]
-    script_friendly: bool,
-    /// Show advanced properties, too: there is none that is not always shown
-    #[arg(long = "advanced", global = true)]
-    advanced: bool,
-}
-
-impl OutputOptions {
-    fn reader(self) -> Reader {
-        if self.script_friendly { Reader::Script } else { Reader::Person }
-    }
-
-    /// What either asks for.
-    fn or(self, other: Self) -> Self {
-        Self {
-            quiet: self.quiet || other.quiet,
-            verbose: self.verbose || other.verbose,
-            script_friendly: self.script_friendly || other.script_friendly,
-            advanced: self.advanced || other.advanced,
-        }
+impl RunOptions {
+    /// Whether there is a person to ask.
+    fn may_ask(&self) -> bool {
+        !self.no_prompt && terminal::is_interactive()
     }
 }
 
@@ -113,8 +102,16 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
             properties::list(asked, options.output.reader())?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(Request::Objects(asked)) if options.run.may_ask() && asked.lacks() => {
+            let mut door = open_door(directory, options)?;
+            Guide::new(&mut *door, options.output, &options.recording)?.complete(asked)
+        }
         Some(Request::Objects(asked)) => run_one(&mut *open_door(directory, options)?, asked, options.output),
         None if is_batch => run_batch(directory, options),
+        None if options.run.may_ask() => {
+            let mut door = open_door(directory, options)?;
+            Guide::new(&mut *door, options.output, &options.recording)?.main_menu()
+        }
         None => Err(Failure::new(
             "say what to do with a subcommand, such as list-backends: --help-all lists them; --batch reads them from \
              standard input",
@@ -131,13 +128,51 @@ fn command() -> Command {
 
 /// The configuration that the options lead to.
 fn open_door<'d>(directory: &'d Path, options: &Options) -> Result<Box<dyn Door + 'd>, Failure> {
-    let config = instance::open(directory)?;
-    authorize(&config, &options.run.server, !options.run.no_prompt && !options.run.batch)?;
-    let door = FileDoor::new(directory, config, options.run.offline);
+    let run = &options.run;
+    let may_ask = !run.no_prompt && !run.batch;
+    let door: Box<dyn Door + 'd> = match is_elsewhere(directory, run)? {
+        true => {
+            let connected = run.remote.connect(&run.server, may_ask);
+            let (client, server) = connected.map_err(|failure| with_own_ports(failure, directory, run))?;
+            Box::new(LdapDoor::new(client, server))
+        }
+        false => {
+            let config = instance::open(directory)?;
+            if let Some(option) = run.remote.given() {
+                let directory = directory.display();
+                return Err(Failure::new(format_args!(
+                    "{option} is for a server on the network, and this works on the files of {directory}: leave it \
+                     out, or give --hostname and --port"
+                )));
+            }
+            authorize(&config, &run.server, may_ask)?;
+            Box::new(FileDoor::new(directory, config, run.offline))
+        }
+    };
     if options.output.verbose {
         outln!("The configuration is {}.", door.place());
     }
-    Ok(Box::new(door))
+    Ok(door)
+}
+
+/// Whether the options lead to a server on the network: they name a place, and it is not one of the instance here.
+fn is_elsewhere(directory: &Path, run: &RunOptions) -> Result<bool, Failure> {
+    if run.offline || run.server.place() == (None, None) {
+        return Ok(false);
+    }
+    match instance::open(directory) {
+        Ok(config) => Ok(run.remote.given().is_some() || run.server.check_place(&config).is_err()),
+        Err(_) => Ok(true),
+    }
+}
+
+/// Why there is no connection, and which ports the instance here has: one of them may have been meant.
+fn with_own_ports(failure: Failure, directory: &Path, run: &RunOptions) -> Failure {
+    let config = instance::open(directory).ok().filter(|_| run.server.is_here().unwrap_or(false));
+    match config.map(|config| run.server.check_port(&config)) {
+        Some(Err(other)) => Failure::new(format_args!("{failure}; {other}")),
+        _ => failure,
+    }
 }
 
 /// Does the commands of a batch. Each is judged by itself; those before one that fails stay done.
@@ -182,101 +217,5 @@ fn parse_line(line: &batch::Line) -> Result<Options, Failure> {
         Some((_, what)) if what.contains("not") => Err(Failure::new(format_args!("{what} into a batch"))),
         Some((_, what)) => Err(Failure::new(format_args!("{what} to the command that reads the batch"))),
         None => Ok(parsed),
-    }
-}
-
-/// Does one command.
-fn run_one(door: &mut dyn Door, asked: &ObjectRequest, output: OutputOptions) -> Outcome {
-    match asked.verb {
-        Verb::List => list(door, asked, output)?,
-        Verb::Get => get(door, asked, output)?,
-        Verb::Create => change(door, asked, output, "was created")?,
-        Verb::Set => {
-            warn_of_all_indexes(asked, output);
-            change(door, asked, output, "has changed")?;
-        }
-        Verb::Delete if asked.force && door.seen(&asked.path()?)?.is_none() => {
-            if !output.quiet {
-                outln!("There is no {}: nothing to delete.", asked.title());
-            }
-        }
-        Verb::Delete => change(door, asked, output, "was deleted")?,
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn change(door: &mut dyn Door, asked: &ObjectRequest, output: OutputOptions, done: &str) -> Result<(), Failure> {
-    let proposed: Proposed<'_> = asked.proposed()?;
-    if asked.verb == Verb::Set && proposed.changes.is_empty() {
-        if door.seen(&proposed.path)?.is_none() {
-            return Err(no_such(&proposed.path));
-        }
-        if !output.quiet {
-            outln!("The {} is as before: no --set, --add, --remove or --reset says what changes.", asked.title());
-        }
-        return Ok(());
-    }
-    let told = door.change(&proposed)?;
-    if !output.quiet {
-        outln!("The {} {done}.", asked.title());
-        told.iter().for_each(|line| outln!("{line}"));
-    }
-    Ok(())
-}
-
-/// Prints what an object is set to, defaults included.
-fn get(door: &mut dyn Door, asked: &ObjectRequest, output: OutputOptions) -> Result<(), Failure> {
-    let path = asked.path()?;
-    let form = asked.display.form(output.reader())?;
-    let Some(seen) = door.seen(&path)? else { return Err(no_such(&path)) };
-    let known: Vec<&'static Property> = seen.variant.properties.iter().collect();
-    let chosen = asked.display.chosen(asked.component, &known)?;
-    show(&seen, chosen.as_deref(), form, asked.by_value);
-    Ok(())
-}
-
-fn no_such(object: &[Step<'_>]) -> Failure {
-    let names: Vec<String> = object.iter().rev().map(|(class, name)| format!("{class} \"{name}\"")).collect();
-    Failure::new(format_args!("there is no {}", names.join(" in ")))
-}
-
-fn list(door: &mut dyn Door, asked: &ObjectRequest, output: OutputOptions) -> Result<(), Failure> {
-    let (above, component) = (asked.path()?, asked.component);
-    let class = component.class();
-    let form = asked.display.form(output.reader())?;
-    let known: Vec<&'static Property> = class.variants.iter().flat_map(|variant| variant.properties).collect();
-    let columns = asked.display.chosen(component, &known)?.unwrap_or_else(|| component.listed());
-    let Some(objects) = door.list(&above, class.name)? else { return Err(no_such(&above)) };
-    if form.reader() == Reader::Script {
-        objects.iter().for_each(|object| outln!("{}", object.name));
-        return Ok(());
-    }
-    let (title, has_types) = (component.title(), component.types().next().is_some());
-    let mut headings = vec![title.as_str()];
-    headings.extend(has_types.then_some("Type"));
-    headings.extend(columns.iter().map(|property| property.name));
-    let mut table = Table::new(&headings).with_colons();
-    for object in objects {
-        let path = [above.as_slice(), &[(class.name, object.name.as_str())]].concat();
-        // One that went meanwhile is left out.
-        let Some(seen) = door.seen(&path)? else { continue };
-        let mut row = vec![object.name.clone()];
-        row.extend(has_types.then(|| object.type_name.to_owned()));
-        row.extend(columns.iter().map(|property| form.cell(&seen, property)));
-        table.row(row);
-    }
-    table.print();
-    Ok(())
-}
-
-/// To make a few keys usable, no other index needs a larger limit.
-fn warn_of_all_indexes(asked: &ObjectRequest, output: OutputOptions) {
-    let of_all = |given: &String| given.starts_with("index-entry-limit:");
-    if asked.component.name() == "backend" && asked.changes.set.iter().any(of_all) && !output.quiet {
-        errln!(
-            "The index-entry-limit of a backend holds for every index that sets none of its own. To make a few keys \
-             usable, change \
-             these indexes alone: dsconfig set-backend-index-prop --set index-entry-limit:NUMBER"
-        );
     }
 }

@@ -36,7 +36,7 @@ pub enum Request {
 }
 
 /// A subcommand about objects.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ObjectRequest {
     pub verb: Verb,
     pub component: &'static Component,
@@ -200,6 +200,29 @@ impl ObjectRequest {
         Ok(path)
     }
 
+    /// Whether something is missing that a person could be asked for.
+    pub fn lacks(&self) -> bool {
+        let Ok(changes) = self.changes.all() else { return false };
+        let has = |property: &Property| changes.iter().any(|own| own.property.eq_ignore_ascii_case(property.name));
+        let lacks_values = match self.verb {
+            Verb::Set => changes.is_empty(),
+            Verb::Create => match self.variant() {
+                Some(variant) => {
+                    variant.properties.iter().any(|own| matches!(own.default, Unset::Mandatory) && !has(own))
+                }
+                None => true,
+            },
+            Verb::List | Verb::Get | Verb::Delete => false,
+        };
+        lacks_values || self.names.iter().any(Option::is_none)
+    }
+
+    /// The kind of a new object, if it is said or need not be.
+    pub fn variant(&self) -> Option<&'static Variant> {
+        let class = self.component.class();
+        self.type_name.as_deref().map_or_else(|| class.unsaid(), |name| class.variant(name))
+    }
+
     /// The change that is asked for.
     pub fn proposed(&self) -> Result<Proposed<'_>, Failure> {
         let path = self.path()?;
@@ -231,9 +254,46 @@ impl ObjectRequest {
         }
     }
 
+    /// The subcommand, and the options that name the object.
+    pub fn words(&self) -> Vec<String> {
+        let Some(word) = self.word() else { return Vec::new() };
+        let mut words = vec![word.name.to_owned()];
+        for ((option, _), name) in word.options.iter().zip(&self.names) {
+            words.extend(name.iter().flat_map(|name| [format!("--{option}"), name.clone()]));
+        }
+        if let Some(type_name) = &self.type_name {
+            words.extend(["--type".to_owned(), type_name.clone()]);
+        }
+        words
+    }
+
+    /// A request for something of this kind, without names.
+    pub fn bare(component: &'static Component, verb: Verb) -> Self {
+        let count = component.name_options().len();
+        let named = if verb == Verb::List { count.saturating_sub(1) } else { count };
+        Self {
+            verb,
+            component,
+            names: vec![None; named],
+            type_name: None,
+            changes: Changes::default(),
+            display: Display::default(),
+            by_value: false,
+            force: false,
+        }
+    }
+
     fn word(&self) -> Option<&'static Word> {
         words().iter().find(|word| word.verb == self.verb && word.component.name() == self.component.name())
     }
+}
+
+/// All components, in the order of the alphabet.
+pub fn components() -> Vec<&'static Component> {
+    let gets = words().iter().filter(|word| word.verb == Verb::Get);
+    let mut all: Vec<&'static Component> = gets.map(|word| word.component).collect();
+    all.sort_by_key(|component| component.title());
+    all
 }
 
 /// What a subcommand is about.
