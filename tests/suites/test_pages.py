@@ -27,6 +27,7 @@ COMMANDS = {
     "password-policies": 7,
     "sasl": 10,
     "second-factor": 8,
+    "tasks": 4,
     "undo": 9,
     "who-may-see-this": 6,
     "why-is-this-search-slow": 14,  # S0-39

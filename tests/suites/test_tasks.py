@@ -1,11 +1,13 @@
-"""Tasks of the running server: added below cn=tasks, run at their time, cancelled, and what crashes and set clocks do."""
+"""Tasks of the running server: added below cn=tasks, run at their time, cancelled; what crashes and set clocks do."""
 
 import os
 import re
+import signal
+import subprocess
 
 import ldap
 import pytest
-from pando_server import BASE, ROOT_DN, Pando, connect, until
+from pando_server import BASE, ROOT_DN, Pando, binary, connect, until
 from settable_clock import SettableClock, generalized_time
 
 SCHEDULED = "cn=Scheduled Tasks,cn=tasks"
@@ -243,6 +245,89 @@ def test_a_killed_server_says_which_task_it_did_not_complete(running, tmp_path):
     assert found["ds-task-state"] == ["STOPPED_BY_SHUTDOWN"]
     assert "The server ended while the task was running" in found["ds-task-log-message"][-1]
     assert state(con, "later") == "CANCELED_BEFORE_STARTING"
+
+
+def test_no_acknowledged_task_is_lost_whenever_the_server_is_killed(running, tmp_path):
+    acknowledged: list[str] = []
+    for crash in range(6):
+        con = connect(running.url)
+        for number in range(4):
+            acknowledged.append(add(con, f"{crash}-{number}", export(tmp_path / f"{crash}-{number}.ldif")))
+            if number == 1:
+                rebuild = {"ds_task_rebuild_base_dn": BASE, "ds_task_rebuild_index": "REBUILD_ALL"}
+                acknowledged.append(add(con, f"{crash}-r", task("rebuild", **rebuild)))
+        # Sooner and later: before a task begins, while it runs, when it has ended.
+        if crash % 3:
+            until(lambda: state(con, acknowledged[-crash % 4 - 1]) != "UNSCHEDULED")
+        running.kill()
+        running.start()
+    con = connect(running.url)
+    assert identifiers(con) == set(acknowledged)
+    for one in acknowledged:
+        outcome = ended(con, one)["ds-task-state"][0]
+        assert outcome in ("COMPLETED_SUCCESSFULLY", "STOPPED_BY_SHUTDOWN")
+        if outcome == "COMPLETED_SUCCESSFULLY" and not one.endswith("r"):
+            assert f"dn: {BASE}\n" in (tmp_path / f"{one}.ldif").read_text()
+    running.tool("verify-index", "-b", BASE)
+
+
+def test_tools_have_the_server_work_and_show_its_tasks(running, tmp_path):
+    file = tmp_path / "now.ldif"
+    done = running.tool("export-ldif", "-n", "userRoot", "-l", file, "--start", "0", "-b", BASE, "-E", "(uid=*)")
+    first, *_, last = done.stdout.splitlines()
+    identifier = re.fullmatch(r"Export task (\d{17}) scheduled to start immediately", first)[1]
+    assert last == f"Export task {identifier} has been successfully completed"
+    assert f"dn: {BASE}\n" in file.read_text() and "dn: uid=" not in file.read_text()
+    running.tool("rebuild-index", "-b", BASE, "--rebuildAll", "-t", "0")
+    failed = running.tool("export-ldif", "-n", "userRoot", "-l", tmp_path / "no" / "x", "-t", "0", check=False)
+    assert failed.returncode == 1
+    assert failed.stderr.endswith("did not complete successfully: Stopped by error\n")
+    running.tool("export-ldif", "-n", "userRoot", "-l", file, "--recurringTask", "0 2 * * *", "-Q")
+    rows = [line.split(maxsplit=1) for line in running.tool("manage-tasks", "--summary").stdout.splitlines()[2:]]
+    states = [re.sub(" +", " ", rest) for _, rest in rows]
+    assert states == [
+        "Export Completed successfully",
+        "Rebuild Index Completed successfully",
+        "Export Stopped by error",
+        "Export Waiting on start time",
+        "Export Recurring",
+    ]
+    shown = running.tool("manage-tasks", "--info", identifier).stdout
+    assert re.search(r"^Status +Completed successfully$", shown, re.M)
+    assert re.search(r"^Scheduled Start Time +Immediate execution$", shown, re.M)
+    assert re.search(rf"^ldif file +{file}$", shown, re.M)
+    recurring = rows[-1][0]
+    assert running.tool("manage-tasks", "-c", recurring).stdout == f"Task {recurring} canceled\n"
+    assert state(connect(running.url), rows[3][0]) == "CANCELED_BEFORE_STARTING"
+    for options, told in [
+        (("-c", identifier), f"Task '{identifier}' has finished and cannot be canceled"),
+        (("-i", "nobody"), "There are no tasks with ID nobody"),
+    ]:
+        refused = running.tool("manage-tasks", *options, check=False)
+        assert (refused.returncode, refused.stderr) == (1, f"pando manage-tasks: {told}\n")
+    running.stop()
+    refused = running.tool("export-ldif", "-n", "userRoot", "-l", file, "-t", "0", check=False)
+    assert refused.returncode == 1 and "no server runs" in refused.stderr
+
+
+def test_ctrl_c_leaves_a_task_to_the_server(running, tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    command = [binary(), "export-ldif", "--instance", running.dir, "-n", "userRoot", "-l", fifo, "--start", "0"]
+    tool = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    identifier = tool.stdout.readline().split()[2]
+    con = connect(running.url)
+    until(lambda: state(con, identifier) == "RUNNING")
+    # It follows the task when it has shown that it began.
+    tool.stdout.readline()
+    tool.send_signal(signal.SIGINT)
+    assert tool.wait(60) == 1
+    assert tool.stderr.read().endswith(f"goes on: see pando manage-tasks --info {identifier}\n")
+    assert state(con, identifier) == "RUNNING"
+    assert f"dn: {BASE}\n" in fifo.read_text()
+    assert ended(con, identifier)["ds-task-state"] == ["COMPLETED_SUCCESSFULLY"]
 
 
 HOUR = 3600

@@ -97,6 +97,8 @@ pub enum Tool {
     Backup(tools::backup::Options),
     /// Restore a backend from backups, to any moment that they hold
     Restore(tools::restore::Options),
+    /// List the tasks of the running server, show one, cancel one
+    ManageTasks(tools::tasks::manage_tasks::Options),
     /// Find out whether the log of a backend has lost changes, and accept the loss
     RepairLog(tools::repair_log::Options),
     /// Show what backends and indexes hold
@@ -176,6 +178,7 @@ impl Tool {
             Tool::VerifyIndex(_) => "verify-index",
             Tool::Backup(options) => options.name(),
             Tool::Restore(_) => "restore",
+            Tool::ManageTasks(_) => "manage-tasks",
             Tool::RepairLog(_) => "repair-log",
             Tool::Backendstat(_) => "backendstat",
             Tool::IndexAdvice(_) => "index-advice",

@@ -47,6 +47,11 @@ impl Found {
         let found = self.attributes.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
         found.map(|(_, values)| values.as_slice()).unwrap_or_default()
     }
+
+    /// All attributes.
+    pub fn attributes(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.attributes.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
+    }
 }
 
 #[cfg(test)]

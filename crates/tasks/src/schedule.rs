@@ -1,6 +1,6 @@
 //! Schedules as crontab writes them: minute, hour, day of the month, month, day of the week.
 //!
-//! A time is one of the schedule when all five fields have it, as in OpenDJ: `0 2 1-7 * sun` is the first Sunday of each
+//! A time is one of the schedule when all five fields have it, as in OpenDJ: `0 2 1-7 * sun` is the first Sunday of a
 //! month. Fields are local time. A time that a clock change skips comes as much later as the change is; one that
 //! comes twice is the first of both.
 
@@ -38,7 +38,7 @@ pub struct Schedule {
 pub enum ScheduleError {
     /// There are not five fields.
     #[error(
-        "\"{text}\" has {fields} fields: write five, minute, hour, day of the month, month and day of the week, such as \
+        "\"{text}\" has {fields} fields: write five, minute, hour, day of the month, month and day of the week, as in \
          \"0 2 * * sun\""
     )]
     Fields {

@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use config::Config;
 use jobs::export::Export;
 use jobs::progress::rate;
+use tasks::work::Kind;
 
 use super::selection::SelectionOptions;
 use super::target::Target;
+use super::tasks::SchedulingOptions;
 use crate::authorize::authorize;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Context, Failure, Outcome};
 use crate::instance;
 use crate::output::{outln, reader_is_gone};
 use crate::owner::Owner;
@@ -43,6 +46,8 @@ pub struct Options {
     #[arg(short = 'c', long = "compressLDIF", alias = "compress")]
     compress: bool,
     #[command(flatten)]
+    scheduling: SchedulingOptions,
+    #[command(flatten)]
     server: ServerOptions,
     /// Print nothing but errors
     #[arg(short = 'Q', long = "quiet")]
@@ -55,6 +60,9 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let owner = Owner::of(directory)?;
     let schema = instance::schema(&config)?;
     let backend = options.selection.backend(&config, &schema, options.backend.as_deref())?;
+    if options.scheduling.is_given() {
+        return schedule(&config, options, &backend.id);
+    }
     let job = Export {
         selection: options.selection.selection(&schema)?,
         exclude_operational: options.exclude_operational,
@@ -87,4 +95,34 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has the running server do it as a task.
+fn schedule(config: &Config, options: &Options, backend: &str) -> Outcome {
+    if options.offline || options.ldif_file == Path::new("-") {
+        return Err(Failure::new("a task of the server writes a file: leave --offline out, and name a file"));
+    }
+    // The server has another working directory.
+    let file = std::path::absolute(&options.ldif_file).context(options.ldif_file.display())?;
+    let flag = |is_set: bool| if is_set { "TRUE" } else { "FALSE" }.to_owned();
+    let mut attributes = vec![
+        ("ds-task-export-backend-id", backend.to_owned()),
+        ("ds-task-export-ldif-file", file.display().to_string()),
+        ("ds-task-export-append-to-ldif", flag(options.append)),
+        ("ds-task-export-compress-ldif", flag(options.compress)),
+        ("ds-task-export-include-operational-attributes", flag(!options.exclude_operational)),
+        ("ds-task-export-wrap-column", options.wrap_column.to_string()),
+    ];
+    let wanted = options.selection.wanted();
+    for (name, values) in [
+        ("ds-task-export-include-branch", wanted.include_branches),
+        ("ds-task-export-exclude-branch", wanted.exclude_branches),
+        ("ds-task-export-include-attribute", wanted.include_attributes),
+        ("ds-task-export-exclude-attribute", wanted.exclude_attributes),
+        ("ds-task-export-include-filter", wanted.include_filters),
+        ("ds-task-export-exclude-filter", wanted.exclude_filters),
+    ] {
+        attributes.extend(values.into_iter().map(|value| (name, value)));
+    }
+    options.scheduling.schedule(config, &options.server, (Kind::Export, attributes), options.quiet)
 }

@@ -41,6 +41,7 @@ pub mod start;
 pub mod status;
 pub mod stop;
 mod target;
+pub mod tasks;
 mod template_source;
 mod time;
 pub mod top;
@@ -62,6 +63,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::Start(options) => start::run(&instance, options),
         Tool::Account(options) => account::run(&instance, options),
         Tool::ManageAccount(options) => manage_account::run(&instance, options),
+        Tool::ManageTasks(options) => tasks::manage_tasks::run(&instance, options),
         Tool::Reload(options) => reload::run(&instance, options),
         Tool::Dsconfig(options) => dsconfig::run(&instance, options),
         Tool::Config(options) => config::run(&instance, options),

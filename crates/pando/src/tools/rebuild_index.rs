@@ -11,7 +11,9 @@ use jobs::progress::rate;
 use jobs::rebuild::Rebuild;
 use ldap::administration::{IndexChoice, RebuildIndexes};
 use store::bulk::RebuildWhich;
+use tasks::work::Kind;
 
+use super::tasks::SchedulingOptions;
 use crate::authorize::authorize;
 use crate::failure::{Failure, Outcome};
 use crate::output::outln;
@@ -47,6 +49,8 @@ pub struct Options {
     /// Wait until the running server has completed the indexes, and fail if it has not
     #[arg(long = "wait", conflicts_with = "offline")]
     wait: bool,
+    #[command(flatten)]
+    scheduling: SchedulingOptions,
     #[command(flatten)]
     server: ServerOptions,
     /// Print nothing but errors
@@ -113,6 +117,24 @@ fn ask_server(directory: &Path, config: &Config, options: &Options, process: u32
     Ok(ExitCode::SUCCESS)
 }
 
+/// Has the running server do it as a task.
+fn schedule(config: &Config, options: &Options) -> Outcome {
+    if options.offline || options.wait || options.clear_degraded_state || options.temporary_directory.is_some() {
+        return Err(Failure::new(
+            "--offline, --wait, --clearDegradedState and --tmpdirectory are not for tasks: leave them out",
+        ));
+    }
+    let mut attributes = vec![("ds-task-rebuild-base-dn", options.base_dn.clone())];
+    match options.which() {
+        IndexChoice::All => attributes.push(("ds-task-rebuild-index", "REBUILD_ALL".to_owned())),
+        IndexChoice::Degraded => attributes.push(("ds-task-rebuild-index", "REBUILD_DEGRADED".to_owned())),
+        IndexChoice::Named(names) => {
+            attributes.extend(names.into_iter().map(|name| ("ds-task-rebuild-index", name)));
+        }
+    }
+    options.scheduling.schedule(config, &options.server, (Kind::Rebuild, attributes), options.quiet)
+}
+
 /// How many entries, and how many a second.
 fn rated(entries: u64, elapsed: Duration) -> String {
     format!("{} entries, {}/s", entries, rate(entries, elapsed) as u64)
@@ -121,6 +143,9 @@ fn rated(entries: u64, elapsed: Duration) -> String {
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
     authorize(&config, &options.server, true)?;
+    if options.scheduling.is_given() {
+        return schedule(&config, options);
+    }
     let owner = Owner::of(directory)?;
     if let (false, Some(process)) = (options.offline, instance::running(&config.instance)) {
         return ask_server(directory, &config, options, process);
