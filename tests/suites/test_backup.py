@@ -3,15 +3,18 @@ they are damaged or do not belong."""
 
 import hashlib
 import json
+import os
 import resource
 import signal
+import subprocess
 import threading
 import time
 from datetime import UTC, datetime
 
 import ldap
 import pytest
-from pando_server import BASE, DIRECTORY_LDIF, Pando
+import restore_rounds
+from pando_server import BASE, DIRECTORY_LDIF, Pando, binary, until
 
 PEOPLE = f"ou=People,{BASE}"
 
@@ -288,6 +291,92 @@ def test_old_backups_go_and_chains_stay(history):
     assert described(instance) == "state 3"
 
 
+def test_archiving_goes_on_until_it_is_stopped(fresh, tmp_path):
+    """Each second what changed; a kill -9 of it, of the server, and an import in between."""
+    bak = tmp_path / "bak"
+    bak.mkdir()
+    fresh.start()
+
+    def follow():
+        command = [binary(), "backup", "-d", str(bak), "--every", "1s", "--instance", str(fresh.dir), "--keepFull", "3"]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def archived(count):
+        until(lambda: (own := listed(fresh, bak)) and own[-1]["lastChange"] >= count, say=lambda: listed(fresh, bak))
+
+    archiver = follow()
+    try:
+        until(lambda: listed(fresh, bak))
+        moments = []
+        for number in range(1, 4):
+            describe(fresh.connect(), f"state {number}")
+            moments.append((now(), f"state {number}"))
+            archived(number)
+            if number == 1:
+                archiver.kill()
+                archiver.wait()
+                archiver = follow()
+            if number == 2:
+                fresh.kill()
+                fresh.start()
+        # A full backup of its own in between loses no moment.
+        describe(fresh.connect(), "state 4")
+        moments.append((now(), "state 4"))
+        back_up(fresh, bak, "by-hand")
+        describe(fresh.connect(), "state 5")
+        archived(5)
+        assert fresh.stop() == 0
+        fresh.import_ldif(DIRECTORY_LDIF)
+        until(lambda: [one["kind"] for one in listed(fresh, bak)].count("full") == 3)
+        archiver.send_signal(signal.SIGTERM)
+        told, _ = archiver.communicate(timeout=60)
+        assert archiver.returncode == 0
+        assert "imported or restored since" in told
+    finally:
+        archiver.kill()
+    assert {one["kind"] for one in listed(fresh, bak)} == {"full", "archived"}
+    for moment, state in moments:
+        restore(fresh, bak, "--to-time", moment)
+        assert described(fresh) == state
+
+
+def test_a_disk_that_is_full_for_a_while_loses_nothing(fresh, tmp_path):
+    """The archiving says it once, the server serves on, and what was not archived then is archived later."""
+    bak = tmp_path / "bak"
+    fresh.start()
+    back_up(fresh, bak, "first")
+    command = [binary(), "backup", "-d", str(bak), "--every", "1s", "--instance", str(fresh.dir)]
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 1 << 30))
+
+    archiver = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=small_files,
+        restore_signals=False,
+    )
+    try:
+        describe(fresh.connect(), "while full")
+        time.sleep(5)
+        describe(fresh.connect(), "still full")
+        assert [one["backupID"] for one in listed(fresh, bak)] == ["first"]
+        resource.prlimit(archiver.pid, resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+        until(lambda: listed(fresh, bak)[-1]["lastChange"] == 2)
+        archiver.send_signal(signal.SIGTERM)
+        told, _ = archiver.communicate(timeout=60)
+    finally:
+        archiver.kill()
+    assert told.count("there is no room left; it is tried again") == 1, told
+    assert told.count("is backed up again") == 1, told
+    assert fresh.stop() == 0
+    restore(fresh, bak, "--to-change", "1")
+    assert described(fresh) == "while full"
+
+
 def test_opendj_command_lines(fresh, tmp_path):
     """The options of OpenDJ's backup and restore, and the folder of one backend."""
     bak = tmp_path / "bak"
@@ -299,3 +388,8 @@ def test_opendj_command_lines(fresh, tmp_path):
     fresh.tool("restore", "--backupDirectory", bak / "userRoot", "--backupID", one["backupID"], "--dry-run")
     fresh.tool("restore", "--backupDirectory", bak / "userRoot", "--backupID", one["backupID"], "--offline")
     assert DIRECTORY_LDIF.exists()
+
+
+def test_random_moments_come_back(fresh, tmp_path):
+    count = int(os.environ.get("PANDO_RESTORE_ROUNDS", "3"))
+    assert restore_rounds.rounds(fresh.start(), tmp_path / "bak", count, seed=11).compared == count

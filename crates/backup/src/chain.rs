@@ -84,7 +84,7 @@ impl<'a> Chain<'a> {
     }
 
     fn to_time(own: &[&'a Sealed], time_us: u64, backend: &str, place: &str) -> Result<Chain<'a>, BackupError> {
-        let full = newest_full(own, |full| full.until_us <= time_us).ok_or_else(|| {
+        let full = newest_full(own, |full| full.within_us <= time_us).ok_or_else(|| {
             BackupError::Chain(format!("no full backup of backend \"{backend}\" in {place} was made before that time"))
         })?;
         let mut further = follow(own, full, None)?;
@@ -100,6 +100,16 @@ impl<'a> Chain<'a> {
             )));
         }
         Ok(Chain { full, further, end: End::Time(time_us) })
+    }
+
+    /// What the next incremental backup follows on: the newest incremental one of the data that `latest` restores, so
+    /// that no moment between it and a full backup made since is lost; the full one where there is no other.
+    #[must_use]
+    pub fn next_follows_on(all: &'a [Sealed], latest: &Chain<'a>) -> &'a Manifest {
+        let full = &latest.full.manifest;
+        let own = all.iter().map(|sealed| &sealed.manifest).filter(|own| own.backend == full.backend);
+        let further = own.filter(|own| own.kind != Kind::Full && own.data == full.data);
+        further.max_by_key(|own| (own.last_change, own.until_us)).unwrap_or(full)
     }
 
     /// All of them, in order.
@@ -193,6 +203,7 @@ mod tests {
             digest_before: None,
             digest: None,
             until_us,
+            within_us: until_us,
             made_us: until_us,
             seal: None,
             parts: Vec::new(),
@@ -246,6 +257,20 @@ mod tests {
         ] {
             assert!(names(&all, moment.clone()).contains(word), "{moment:?}: {}", names(&all, moment.clone()));
         }
+    }
+
+    #[test]
+    fn records_go_on_across_a_full_backup() {
+        let mut all = all();
+        all.truncate(4);
+        let latest = Chain::find(&all, "userRoot", &Moment::Latest, "there").unwrap();
+        assert_eq!(latest.full.manifest.id, "F2");
+        assert_eq!(Chain::next_follows_on(&all, &latest).id, "i2");
+        // Changes 31 to 35 came before a full backup, and are in the next incremental one, too.
+        all.push(backup("F4", "a", (36, 35), 3_700));
+        all.push(backup("i4", "a", (31, 40), 4_000));
+        assert_eq!(names(&all, Moment::Time(3_600)), "F2 i4");
+        assert_eq!(names(&all, Moment::Time(3_800)), "F4 i4");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The manifest is stored last. What an earlier attempt under the same name left is replaced; if the work fails, what
 //! was stored is removed as far as the storage lets us, and counts for nothing in any case.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jobs::{Progress, Unit, Watch};
@@ -20,6 +21,9 @@ use crate::storage::Storage;
 
 /// How often an image is begun anew, when a fold frees records of the log before they were read.
 const ATTEMPTS: u32 = 20;
+
+/// Identity of the data, and its log as it is at this moment.
+pub type OpenedLog = ([u8; 16], Arc<dyn Log>);
 
 /// What backups of one backend have in common.
 pub struct Making<'a> {
@@ -60,6 +64,7 @@ struct About {
     digest_before: Option<String>,
     digest: Option<String>,
     until_us: u64,
+    within_us: u64,
 }
 
 impl Making<'_> {
@@ -82,8 +87,9 @@ impl Making<'_> {
             }
             let before = writer.parts.len();
             for attempt in 1.. {
-                let mut image = image()?;
                 let until_us = now_us();
+                let mut image = image()?;
+                let within_us = now_us();
                 match records_of(&image, writer) {
                     Ok(digest) => {
                         copy_database(&mut image, writer)?;
@@ -100,6 +106,7 @@ impl Making<'_> {
                             digest_before: None,
                             digest,
                             until_us,
+                            within_us,
                         });
                     }
                     Err(BackupError::Store(StoreError::LogDamaged(_) | StoreError::Io { .. }))
@@ -116,7 +123,8 @@ impl Making<'_> {
         made.inspect_err(|error| self.discard(error))
     }
 
-    /// Makes a backup of the records that came after those of `previous`; none when there are none.
+    /// Makes a backup of the records that came after those of `previous`; none when there are none. `open` gives the
+    /// identity of the data and its log, as it is then.
     ///
     /// # Errors
     /// When the log does not have them any more, and see [`BackupError`].
@@ -124,18 +132,20 @@ impl Making<'_> {
         &self,
         previous: &Manifest,
         kind: Kind,
-        data: [u8; 16],
-        log: &dyn Log,
+        open: &dyn Fn() -> Result<OpenedLog, BackupError>,
         watch: &mut dyn Watch,
     ) -> Result<Option<Manifest>, BackupError> {
         self.refuse_taken()?;
+        // Before the log is looked at: what is acknowledged by now is in it then.
+        let until_us = now_us();
+        let (data, log) = open()?;
         if previous.data() != Some(data) {
             return Err(BackupError::LogGone(format!(
                 "the backend was imported or restored since the backup \"{}\" was made",
                 previous.id
             )));
         }
-        let (until_us, last) = (now_us(), log.last());
+        let (last, within_us) = (log.last(), now_us());
         if last < previous.last_change {
             return Err(BackupError::LogGone(format!(
                 "the log ends with change {last}, before change {} of the backup \"{}\"",
@@ -146,7 +156,7 @@ impl Making<'_> {
             return Ok(None);
         }
         let made = self.stored(watch, &mut |writer| {
-            let digest = records_since(log, previous, last, writer)?;
+            let digest = records_since(&*log, previous, last, writer)?;
             Ok(About {
                 kind,
                 base: Some(previous.id.clone()),
@@ -158,6 +168,7 @@ impl Making<'_> {
                 digest_before: previous.digest.clone(),
                 digest: digest.or_else(|| previous.digest.clone().filter(|_| last == previous.last_change)),
                 until_us,
+                within_us,
             })
         });
         made.map(Some).inspect_err(|error| self.discard(error))
@@ -224,6 +235,7 @@ impl Making<'_> {
             digest_before: about.digest_before,
             digest: about.digest,
             until_us: about.until_us,
+            within_us: about.within_us,
             made_us: now_us(),
             seal,
             parts: writer.parts,

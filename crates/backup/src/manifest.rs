@@ -46,6 +46,8 @@ pub struct Manifest {
     pub digest: Option<String>,
     /// Everything acknowledged up to this time is in it, or in the ones before: microseconds since 1970.
     pub until_us: u64,
+    /// Nothing that was made after this time is in it: microseconds since 1970.
+    pub within_us: u64,
     /// When it was completed, in microseconds since 1970.
     pub made_us: u64,
     /// How it is sealed, if it is.

@@ -79,6 +79,7 @@ fn json(all: &[Sealed]) -> serde_json::Value {
             "data": manifest.data,
             "firstChange": manifest.first_change,
             "lastChange": manifest.last_change,
+            "within": TimeText(manifest.within_us).to_string(),
             "until": TimeText(manifest.until_us).to_string(),
             "made": TimeText(manifest.made_us).to_string(),
             "bytes": manifest.stored_bytes(),

@@ -1,11 +1,13 @@
 //! `backup`: backs up backends beside a running server, lists, verifies and removes backups.
 
+mod following;
 mod list;
 mod make;
 mod place;
 mod purge;
 mod retention;
 mod verify;
+mod work;
 
 use std::path::Path;
 
