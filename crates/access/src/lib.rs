@@ -23,6 +23,7 @@
 //! | `guess_rates` | how often wrong passwords come from one address and for one name |
 //! | `guess_sources` | from which addresses the wrong passwords of an account came |
 //! | `unknown_names` | what is kept of names that nobody has |
+//! | `named_user` | whether a user is in a group, and a name matches a pattern, as logs ask |
 //! | `lint` | what can be said against instructions before they do harm |
 
 mod about;
@@ -49,6 +50,7 @@ pub mod inactive;
 pub mod limits;
 pub mod lint;
 pub mod locked_guesses;
+mod named_user;
 pub mod not_obeyed;
 mod oid_rights;
 mod plain;
@@ -74,6 +76,7 @@ pub use control::{AccessControl, AciProblem, AciUse};
 pub use entry_rights::EntryRights;
 pub use identity::Identity;
 pub use limits::{Allowance, Bound, Most, Page, PagedTotal, SessionLimits};
+pub use named_user::{DnMatcher, is_in_group};
 pub use oid_rights::OidDecision;
 pub use privilege::{Privilege, PrivilegeGrant, PrivilegeSet, UnknownPrivilege};
 pub use query::account_state;

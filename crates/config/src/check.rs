@@ -8,7 +8,9 @@ use crate::error::{ConfigError, Places};
 use crate::object::Object;
 use crate::syntax::Syntax;
 use crate::value::Value;
-use crate::{notification, pass_through, password_policy, plugin, sasl_handler, storage_scheme, virtual_attribute};
+use crate::{
+    log_reading, notification, pass_through, password_policy, plugin, sasl_handler, storage_scheme, virtual_attribute,
+};
 
 /// All faults between objects.
 pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
@@ -20,7 +22,6 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
     check.single_owner("backend", "base-dn", "base DN");
     check.empty_base_dn();
     check.single_owner("root-dn-user", "alternate-bind-dn", "bind DN");
-    check.single_owner("log-publisher", "log-file", "log file");
     check.only_known_names();
     check.global_acis();
     let of_classes = [
@@ -30,6 +31,7 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
         sasl_handler::faults(objects),
         pass_through::faults(objects),
         notification::faults(objects),
+        log_reading::faults(objects),
         password_policy::fault_of_default(objects).into_iter().collect(),
         password_policy::faults_of_root_users(objects),
     ];

@@ -53,6 +53,8 @@ impl Component {
         match names.as_slice() {
             ["global"] => "global-configuration".to_owned(),
             ["limits"] => "limits-rule".to_owned(),
+            // Said as in OpenDJ, without what they are in.
+            [_, criteria @ "access-log-filtering-criteria"] => (*criteria).to_owned(),
             names => names.join("-"),
         }
     }
@@ -108,6 +110,10 @@ pub(crate) fn titled(word: &str) -> String {
 
 /// Several of what a word of subcommands names: `log-rotation-policies`.
 pub(crate) fn plural(word: &str) -> String {
+    if word.ends_with("criteria") {
+        // It is a plural already.
+        return word.to_owned();
+    }
     match (word.strip_suffix('y'), word.ends_with(['x', 's'])) {
         (Some(stem), _) => format!("{stem}ies"),
         (None, true) => format!("{word}es"),
@@ -138,6 +144,12 @@ mod tests {
             ("connection-handler", "connection-handlers", "Connection Handler", "handler-name"),
             ("root-dn-user", "root-dn-users", "Root DN User", "user-name"),
             ("limits-rule", "limits-rules", "Limits Rule", "rule-name"),
+            (
+                "access-log-filtering-criteria",
+                "access-log-filtering-criteria",
+                "Access Log Filtering Criteria",
+                "publisher-name criteria-name",
+            ),
         ] {
             let component = find(name);
             let names: Vec<String> = component.name_options().into_iter().map(|(_, option)| option).collect();
@@ -152,9 +164,16 @@ mod tests {
         assert_eq!(listed("backend"), ["enabled", "base-dn"]);
     }
 
+    /// One word where the plural is the singular.
+    fn words_of(one: &Component) -> Vec<String> {
+        let mut words = vec![one.name(), one.plural()];
+        words.dedup();
+        words
+    }
+
     #[test]
     fn no_two_components_share_a_word() {
-        let mut words: Vec<String> = Component::all().iter().flat_map(|one| [one.name(), one.plural()]).collect();
+        let mut words: Vec<String> = Component::all().iter().flat_map(words_of).collect();
         words.sort();
         let count = words.len();
         words.dedup();

@@ -16,6 +16,8 @@ use crate::error::{ConfigError, ConfigErrors, Places};
 use crate::identity_mapper::{self, IdentityMapper};
 use crate::instance::Instance;
 use crate::load::{FILE_BYTES_MAX, objects};
+use crate::log_publisher::{AccessLogConfig, AuditLogConfig, ErrorLogConfig};
+use crate::log_reading::{self, LogPublishers};
 use crate::notification::{self, MailServer, NotificationHandler};
 use crate::object::Object;
 use crate::pass_through::{self, PassThroughServers, SaslauthdConfig};
@@ -26,8 +28,8 @@ use crate::sasl_handler::{self, CertificateMapper, SaslHandler};
 use crate::step::Step;
 use crate::storage_scheme::{self, ImportedPasswords};
 use crate::views::{
-    AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig,
-    HttpHandler, LdapHandler, LimitsRule, RootDefaults, RootDn, SchemaConfig,
+    AccessControlConfig, BackendConfig, ChangelogConfig, GlobalConfig, HttpHandler, LdapHandler, LimitsRule,
+    RootDefaults, RootDn, SchemaConfig,
 };
 use crate::virtual_attribute::{self, VirtualAttributeConfig};
 
@@ -88,11 +90,11 @@ pub struct Config {
     pub plugins_text: String,
     /// `[schema-provider.*]`
     pub schema: SchemaConfig,
-    /// `[log-publisher.*]` of type `file-based-access`
+    /// `[log-publisher.*]` of a type of access log
     pub access_logs: Vec<AccessLogConfig>,
     /// `[log-publisher.*]` of type `file-based-audit`
     pub audit_logs: Vec<AuditLogConfig>,
-    /// `[log-publisher.*]` of type `file-based-error`
+    /// `[log-publisher.*]` of a type of error log
     pub error_logs: Vec<ErrorLogConfig>,
     /// Everything, as the file has it.
     objects: Vec<Object>,
@@ -143,8 +145,8 @@ impl Config {
 
     fn from_objects(objects: &[Object], directory: &Path, text: &str, policies: Policies) -> Self {
         let of = |class: &'static str| objects.iter().filter(move |object| object.class.name == class);
-        let logs =
-            |type_name: &'static str| of("log-publisher").filter(move |object| object.variant.type_name == type_name);
+        let LogPublishers { access: access_logs, audit: audit_logs, error: error_logs } =
+            log_reading::publishers(objects, directory);
         let first_or_defaults = |class: &'static str| of(class).next().cloned().or_else(|| defaults_of(class));
         let empty = Object::with_defaults(CLASSES[0], &CLASSES[0].variants[0], "");
         Self {
@@ -194,9 +196,9 @@ impl Config {
             plugins: plugins(objects, text),
             plugins_text: plugins_text(objects),
             schema: read::schema(&first_or_defaults("schema-provider").unwrap_or(empty), directory),
-            access_logs: logs("file-based-access").map(|object| read::access_log(object, directory, objects)).collect(),
-            audit_logs: logs("file-based-audit").map(|object| read::audit_log(object, directory, objects)).collect(),
-            error_logs: logs("file-based-error").map(|object| read::error_log(object, directory, objects)).collect(),
+            access_logs,
+            audit_logs,
+            error_logs,
             objects: objects.to_vec(),
         }
     }
@@ -313,7 +315,8 @@ mod tests {
     use ldap::Scope;
 
     use super::*;
-    use crate::views::{DnScope, IndexKind, LimitsSubject, RetentionPolicy, RotationPolicy, Severity};
+    use crate::log_publisher::{RetentionPolicy, RotationPolicy};
+    use crate::views::{DnScope, IndexKind, LimitsSubject, Severity};
 
     fn errors(text: &str) -> String {
         Config::parse(text, Path::new("pando.toml")).unwrap_err().to_string()
@@ -335,7 +338,7 @@ mod tests {
         for written in ["\"604\"", "604", "0o604", "\"0604\""] {
             let text = format!("[log-publisher.a]\ntype = \"file-based-error\"\nlog-file-permissions = {written}\n");
             let config = Config::parse(&text, Path::new("pando.toml")).unwrap();
-            assert_eq!(config.error_logs[0].file.mode, 0o604, "{written}");
+            assert_eq!(config.error_logs[0].destination.file().unwrap().mode, 0o604, "{written}");
             let shown = config.properties_of(&[("log-publisher", "a")]).unwrap();
             let shown = shown.into_iter().find(|(name, _)| *name == "log-file-permissions").unwrap();
             assert_eq!(shown.1, ["604"], "{written}");
@@ -467,12 +470,13 @@ mod tests {
         );
         assert_eq!((sn.kinds.as_slice(), sn.entry_limit), ([IndexKind::Approximate].as_slice(), 9000));
         let log = &config.error_logs[0];
-        assert_eq!((log.file.path.as_path(), log.file.mode), (Path::new("/var/log/pando/errors"), 0o600));
+        let file = log.destination.file().unwrap();
+        assert_eq!((file.path.as_path(), file.mode), (Path::new("/var/log/pando/errors"), 0o600));
         assert_eq!(log.severities.len(), Severity::ALL.len());
         assert_eq!(log.overrides[0], ("tls".into(), BTreeSet::new()));
         assert_eq!(log.overrides[1], ("store".into(), [Severity::Error, Severity::Debug].into()));
-        assert_eq!(log.file.rotation, [RotationPolicy::TimesOfDay(vec![(2, 30), (14, 30)])]);
-        assert_eq!(log.file.retention, [RetentionPolicy::FileCount(3), RetentionPolicy::FreeDiskSpace(1_610_612_736)]);
+        assert_eq!(file.rotation, [RotationPolicy::TimesOfDay(vec![(2, 30), (14, 30)])]);
+        assert_eq!(file.retention, [RetentionPolicy::FileCount(3), RetentionPolicy::FreeDiskSpace(1_610_612_736)]);
     }
 
     proptest::proptest! {

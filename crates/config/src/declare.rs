@@ -108,6 +108,8 @@ pub enum Applier {
     Notifications,
     /// Other servers that check passwords.
     PasswordServers,
+    /// Access, audit and error logs.
+    Logs,
 }
 
 impl Class {

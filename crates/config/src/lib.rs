@@ -22,6 +22,8 @@ mod identity_mapper;
 mod instance;
 mod lines;
 mod load;
+mod log_publisher;
+mod log_reading;
 pub mod mapping;
 mod mask;
 mod notification;
@@ -59,6 +61,11 @@ pub use error::{ConfigError, ConfigErrors};
 pub use history::{ConfigHistory, VERSIONS_MAX, Version};
 pub use identity_mapper::{IdentityMapper, Rewriting};
 pub use instance::Instance;
+pub use log_publisher::{
+    AccessLogConfig, AccessLogFilter, AccessLogFormat, AuditLogConfig, CsvLogFormat, ErrorLogConfig, FilteringPolicy,
+    LogCriteria, LogDestination, LogFileConfig, LogQueueConfig, LogRecordType, RetentionPolicy, RotationPolicy,
+    TextLogFormat,
+};
 pub use mask::AddressMask;
 pub use notification::{MailHandler, MailServer, NotificationHandler, NotificationWay, WebhookHandler};
 pub use object::{Object, Setting};
@@ -80,10 +87,9 @@ pub use template::{Template, TemplateFault, TemplatePart};
 pub use units::{Unit, duration_text, parse_duration, parse_size, size_text, size_units, time_units};
 pub use value::{PATTERN_BYTES_MAX, Value};
 pub use views::{
-    AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ClientTrust,
-    ConflictBehavior, DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, HttpHandler, IndexConfig, IndexKind,
-    LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults,
-    RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
+    AccessControlConfig, BackendConfig, Behavior, ChangelogConfig, ClientTrust, ConflictBehavior, DnScope,
+    EtimeResolution, GlobalConfig, HttpHandler, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject,
+    ListenAddress, ProposalMode, RootDefaults, RootDn, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 pub use virtual_attribute::{GivenTo, ListAttribute, VirtualAttributeConfig, VirtualAttributeKind};
 pub use write::{CommentedAci, IMPORTED_SCHEME, Setup, default_indexes};

@@ -17,10 +17,9 @@ use crate::object::Object;
 use crate::secret::Secret;
 use crate::value::Value;
 use crate::views::{
-    AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ClientTrust,
-    DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, HttpHandler, IndexConfig, IndexKind, LdapHandler,
-    LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults, RootDn,
-    RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
+    AccessControlConfig, BackendConfig, Behavior, ChangelogConfig, ClientTrust, DnScope, EtimeResolution, GlobalConfig,
+    HttpHandler, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, ProposalMode,
+    RootDefaults, RootDn, SchemaConfig, TlsConfig, VlvIndexConfig, Writability,
 };
 
 /// Reads the values of one object; a property that is not set has its declared default.
@@ -34,7 +33,7 @@ impl Get<'_> {
         self.object.values(name).into_iter().next()
     }
 
-    fn times_of_day(&self, name: &str) -> Vec<(u8, u8)> {
+    pub(crate) fn times_of_day(&self, name: &str) -> Vec<(u8, u8)> {
         let times = self.object.values(name).into_iter();
         times.filter_map(|v| if let Value::TimeOfDay(h, m) = v { Some((h, m)) } else { None }).collect()
     }
@@ -51,7 +50,7 @@ impl Get<'_> {
         }
     }
 
-    fn count(&self, name: &str) -> usize {
+    pub(crate) fn count(&self, name: &str) -> usize {
         usize::try_from(self.number(name)).unwrap_or(usize::MAX)
     }
 
@@ -102,7 +101,7 @@ impl Get<'_> {
         from_word(&self.text(name)).unwrap_or(otherwise)
     }
 
-    fn mode(&self, name: &str) -> u32 {
+    pub(crate) fn mode(&self, name: &str) -> u32 {
         match self.one(name) {
             Some(Value::Mode(bits)) => bits,
             _ => 0o640,
@@ -117,7 +116,7 @@ impl Get<'_> {
         self.one(name).map(|path| self.instance.join(path.to_string()))
     }
 
-    fn masks(&self, name: &str) -> Vec<AddressMask> {
+    pub(crate) fn masks(&self, name: &str) -> Vec<AddressMask> {
         let values = self.object.values(name);
         values.into_iter().filter_map(|value| if let Value::Mask(mask) = value { Some(mask) } else { None }).collect()
     }
@@ -367,79 +366,5 @@ pub(crate) fn schema(object: &Object, instance: &Path) -> SchemaConfig {
         allow_zero_length_directory_strings: get.boolean("allow-zero-length-values-directory-string"),
         allow_types_without_syntax: get.boolean("allow-attribute-types-with-no-sup-or-syntax"),
         strip_syntax_length: get.boolean("strip-syntax-min-upper-bound-attribute-type-description"),
-    }
-}
-
-fn log_file(get: &Get<'_>, all: &[Object]) -> LogFileConfig {
-    let named = |class: &str, property: &str| -> Vec<&Object> {
-        let names = get.texts(property);
-        names
-            .iter()
-            .filter_map(|name| all.iter().find(|object| object.class.name == class && object.name == *name))
-            .collect()
-    };
-    LogFileConfig {
-        name: get.object.name.clone(),
-        enabled: get.boolean("enabled"),
-        path: get.path("log-file"),
-        mode: get.mode("log-file-permissions"),
-        append: get.object.variant.property("append").is_none() || get.boolean("append"),
-        check_interval: get.duration("time-interval"),
-        rotation: named("log-rotation-policy", "rotation-policy")
-            .into_iter()
-            .map(|o| rotation(o, get.instance))
-            .collect(),
-        retention: named("log-retention-policy", "retention-policy")
-            .into_iter()
-            .map(|o| retention(o, get.instance))
-            .collect(),
-    }
-}
-
-fn rotation(object: &Object, instance: &Path) -> RotationPolicy {
-    let get = Get { object, instance };
-    match object.variant.type_name {
-        "time-limit" => RotationPolicy::Interval(get.duration("rotation-interval")),
-        "size-limit" => RotationPolicy::Size(get.number("file-size-limit")),
-        _ => RotationPolicy::TimesOfDay(get.times_of_day("time-of-day")),
-    }
-}
-
-fn retention(object: &Object, instance: &Path) -> RetentionPolicy {
-    let get = Get { object, instance };
-    match object.variant.type_name {
-        "file-count" => RetentionPolicy::FileCount(get.count("number-of-files")),
-        "size-limit" => RetentionPolicy::DiskSpaceUsed(get.number("disk-space-used")),
-        _ => RetentionPolicy::FreeDiskSpace(get.number("free-disk-space")),
-    }
-}
-
-pub(crate) fn access_log(object: &Object, instance: &Path, all: &[Object]) -> AccessLogConfig {
-    let get = Get { object, instance };
-    AccessLogConfig {
-        file: log_file(&get, all),
-        combined: get.text("log-format") == "combined",
-        time_format: get.text("log-record-time-format"),
-        control_oids: get.boolean("log-control-oids"),
-        queue_lines_max: get.count("queue-size"),
-    }
-}
-
-pub(crate) fn audit_log(object: &Object, instance: &Path, all: &[Object]) -> AuditLogConfig {
-    let get = Get { object, instance };
-    AuditLogConfig { file: log_file(&get, all), obscured: get.texts("obscure-attribute") }
-}
-
-pub(crate) fn error_log(object: &Object, instance: &Path, all: &[Object]) -> ErrorLogConfig {
-    let get = Get { object, instance };
-    let overrides = get.texts("override-severity");
-    ErrorLogConfig {
-        file: log_file(&get, all),
-        severities: Severity::set(get.texts("default-severity").iter().map(String::as_str)),
-        overrides: overrides
-            .iter()
-            .filter_map(|text| text.split_once('='))
-            .map(|(category, words)| (category.trim().to_ascii_lowercase(), Severity::set(words.split(','))))
-            .collect(),
     }
 }

@@ -127,8 +127,12 @@ fn file(class: &Class, above: &[&Class], variant: &Variant, property: &Property,
     }
     let mut text = String::new();
     let path: Vec<String> = [above, &[class]].concat().iter().map(|class| step(class, variant)).collect();
-    if !above.is_empty() {
-        text.push_str(BACKEND);
+    match above {
+        [] => {}
+        [top] if top.name == "log-publisher" => {
+            text.push_str("[log-publisher.subject]\ntype = \"file-based-access\"\nlog-file = \"one\"\n");
+        }
+        _ => text.push_str(BACKEND),
     }
     text.push_str(&format!("[{}]\n", path.join(".")));
     if !variant.type_name.is_empty() {
@@ -273,7 +277,12 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Text, "list-attribute") => pair("mail", "member:entryDN"),
         (Syntax::Text, "set" | "forbidden-set") => pair("this/cn", "this/sn"),
         (Syntax::Text, "index-extensible-matching-rule") => pair("fr", "de"),
+        (Syntax::Text, "csv-quote-char") => pair("'", "|"),
+        (Syntax::Text, "csv-delimiter-char") => pair(";", ":"),
         (Syntax::Text, "log-record-time-format") => pair("yyyy", "yyyyMM"),
+        (Syntax::Text, name) if name.ends_with("dn-equal-to") || name.ends_with("dn-not-equal-to") => {
+            pair("uid=one,**", "uid=two,**")
+        }
         (Syntax::AttributeType, _) if variant.type_name == "referential-integrity" => pair("member", "owner"),
         (Syntax::ObjectClass, _) => pair("groupOfURLs", "groupOfNames"),
         (Syntax::AttributeType, _) if variant.type_name == "group-membership" => pair("seeAlso", "owner"),
@@ -294,6 +303,7 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Address, _) => pair("127.0.0.1", "127.0.0.2"),
         (Syntax::AddressMask, _) => pair("10.0.0.0/8", "192.168.0.0/16"),
         (Syntax::Path, "trusted-certificate-file") => pair("one.pem", "two.pem"),
+        (Syntax::Path, "log-directory") => pair("logs-one", "logs-two"),
         (Syntax::Path, "key-set-file") => pair("one.jwks", "two.jwks"),
         (Syntax::Path, _) => pair("one", "two"),
         (Syntax::Mode, _) => pair("640", "600"),

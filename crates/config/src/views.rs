@@ -373,84 +373,6 @@ pub struct SchemaConfig {
     pub strip_syntax_length: bool,
 }
 
-/// What all kinds of log publisher have.
-#[derive(Debug, Clone)]
-pub struct LogFileConfig {
-    /// The table's name.
-    pub name: String,
-    /// `enabled`
-    pub enabled: bool,
-    /// `log-file`
-    pub path: PathBuf,
-    /// `log-file-permissions`
-    pub mode: u32,
-    /// `append`
-    pub append: bool,
-    /// `time-interval`
-    pub check_interval: Duration,
-    /// `rotation-policy`, resolved.
-    pub rotation: Vec<RotationPolicy>,
-    /// `retention-policy`, resolved.
-    pub retention: Vec<RetentionPolicy>,
-}
-
-/// `[log-publisher.NAME]` of type `file-based-access`
-#[derive(Debug, Clone)]
-pub struct AccessLogConfig {
-    /// The file.
-    pub file: LogFileConfig,
-    /// `log-format` is `combined`.
-    pub combined: bool,
-    /// `log-record-time-format`
-    pub time_format: String,
-    /// `log-control-oids`
-    pub control_oids: bool,
-    /// `queue-size`, in lines.
-    pub queue_lines_max: usize,
-}
-
-/// `[log-publisher.NAME]` of type `file-based-audit`
-#[derive(Debug, Clone)]
-pub struct AuditLogConfig {
-    /// The file.
-    pub file: LogFileConfig,
-    /// `obscure-attribute`
-    pub obscured: Vec<String>,
-}
-
-/// `[log-publisher.NAME]` of type `file-based-error`
-#[derive(Debug, Clone)]
-pub struct ErrorLogConfig {
-    /// The file.
-    pub file: LogFileConfig,
-    /// `default-severity`
-    pub severities: BTreeSet<Severity>,
-    /// `override-severity`: category (lower case) and its severities.
-    pub overrides: Vec<(String, BTreeSet<Severity>)>,
-}
-
-/// When a log file is put aside and a new one begun: `[log-rotation-policy.NAME]`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RotationPolicy {
-    /// `rotation-interval`: the file is this old.
-    Interval(Duration),
-    /// `file-size-limit`: the file has this many bytes.
-    Size(u64),
-    /// `time-of-day`: one of these (hour, minute) of local time has passed.
-    TimesOfDay(Vec<(u8, u8)>),
-}
-
-/// Which rotated log files are deleted: `[log-retention-policy.NAME]`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RetentionPolicy {
-    /// `number-of-files`: at most this many rotated files are kept.
-    FileCount(usize),
-    /// `disk-space-used`: rotated files together have at most this many bytes.
-    DiskSpaceUsed(u64),
-    /// `free-disk-space`: the oldest go until this many bytes are free.
-    FreeDiskSpace(u64),
-}
-
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -473,6 +395,7 @@ macro_rules! words {
         }
     };
 }
+pub(crate) use words;
 
 words! {
     /// What happens to something that the schema does not allow.

@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(listen, [tcp(1389), tcp(1636), ListenAddress::Local("/srv/pando/ldapi".into())]);
         assert!(config.handlers[0].allow_start_tls && config.handlers[1].use_ssl);
         assert_eq!(config.handlers[1].tls.as_ref().unwrap().private_key, Path::new("/srv/pando/keys/server.key"));
-        assert_eq!(config.access_logs[0].file.rotation.len(), 2);
+        assert_eq!(config.access_logs[0].destination.file().unwrap().rotation.len(), 2);
     }
 
     #[test]

@@ -198,6 +198,14 @@ impl Directory {
         self.access_control.rights_of(session, &self.facts(), &self.reading, now_unix_seconds)
     }
 
+    /// Whether an identity is in the group of that name, static, dynamic or nested.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn is_in_group(&self, identity: &Identity, group: &str, now_unix_seconds: i64) -> Result<bool, StoreError> {
+        access::is_in_group(&self.facts(), &self.reading, identity, group, now_unix_seconds)
+    }
+
     /// Whether some access rule asks for the names of clients' hosts.
     #[must_use]
     pub fn needs_host_names(&self) -> bool {

@@ -67,8 +67,8 @@ pub use access::AttackEvent;
 pub use access::profiles::Profile;
 pub use access::session::LOCAL_STRENGTH_BITS;
 pub use access::{
-    Allowance, Authentication, Bound, Identity, LocalPeer, Most, Page, PagedTotal, Privilege, Revoked, SessionLimits,
-    Standing, TlsChannel,
+    Allowance, Authentication, Bound, DnMatcher, Identity, LocalPeer, Most, Page, PagedTotal, Privilege, Revoked,
+    SessionLimits, Standing, TlsChannel,
 };
 pub use account::{WalkPlace, WarnedSlice};
 pub use admission::{Admitted, needs_admission};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{BackendConfig, Config, Instance};
+use config::{AccessLogConfig, AccessLogFormat, BackendConfig, Config, FilteringPolicy, Instance};
 use jobs::files::{Reader, Target};
 use query::configured;
 use runtime::log::rotated;
@@ -42,13 +42,16 @@ pub fn schema(config: &Config) -> Result<Arc<Schema>, Failure> {
     configured::load_schema(config).map_err(Failure::new)
 }
 
-/// The files of the first access log that is enabled: those that were put aside, the oldest first, then the one that
-/// is written.
+/// The files of the first access log in words and values that is enabled, one that has everything before others: those
+/// that were put aside, the oldest first, then the one that is written.
 pub fn access_log_files(config: &Config) -> Result<Vec<PathBuf>, Failure> {
-    let mut logs = config.access_logs.iter().filter(|log| log.file.enabled);
-    let current = logs
-        .next()
-        .map(|log| &log.file.path)
+    let is_text = |log: &&AccessLogConfig| log.enabled && matches!(log.format, AccessLogFormat::Text(_));
+    let is_chosen = |log: &&AccessLogConfig| log.filter.policy != FilteringPolicy::NoFiltering;
+    let files = config.access_logs.iter().filter(is_text).filter(|log| log.destination.file().is_some());
+    let current = files
+        .min_by_key(is_chosen)
+        .and_then(|log| log.destination.file())
+        .map(|file| &file.path)
         .ok_or_else(|| Failure::new("the configuration has no access log that is enabled: name a file"))?;
     let rotated = rotated::files(current).context(current.display())?;
     let mut files: Vec<PathBuf> = rotated.into_iter().map(|file| file.path).collect();

@@ -118,9 +118,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::log::error::ErrorLogSettings;
-    use crate::log::file::LogFileSettings;
-    use crate::log::writer::LogThreadBuilder;
+    use crate::log::error::{ErrorEnd, Selection, drop_note};
+    use crate::log::file::{LogFile, LogFileSettings};
+    use crate::log::writer::{Destination, LogWriter, Overload};
     use crate::tls::TlsSettings;
     use crate::tls_keys::CertificateFiles;
 
@@ -141,15 +141,18 @@ mod tests {
     fn told(days: i64, hours: &[u64]) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("errors");
-        let mut builder = LogThreadBuilder::default();
-        let errors = ErrorLog::open(&mut builder, ErrorLogSettings::new(LogFileSettings::new(path.clone()))).unwrap();
-        let thread = builder.start().unwrap();
+        let file = LogFile::open(LogFileSettings::new(path.clone()), SystemTime::now()).unwrap();
+        let destination = Destination { target: Box::new(file), note: drop_note() };
+        let writer = LogWriter::start("log", destination, Arc::new(|news| panic!("{news}"))).unwrap();
+        let errors = ErrorLog::silent();
+        let selection = Selection::default();
+        errors.set(vec![ErrorEnd { sink: writer.sink(Overload::Drop, 1 << 20), selection }]);
         let mut watched = Watched { acceptor: acceptor(dir.path(), days), told: None };
         let now = SystemTime::now();
         for hours in hours {
             watched.look(now + Duration::from_secs(hours * 3600), &errors);
         }
-        thread.flush();
+        writer.flush();
         std::fs::read_to_string(path).unwrap().lines().map(|line| line[29..].to_owned()).collect()
     }
 

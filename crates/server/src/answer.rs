@@ -26,6 +26,8 @@ pub(crate) struct Answer {
     pub(crate) is_unindexed: bool,
     /// A search that told changes as they came: how long it took says nothing about the server.
     pub(crate) is_persistent: bool,
+    /// What the client would have been told of an entry that it may see.
+    pub(crate) masked: Option<Box<LdapResult>>,
     /// Further items for the log, each with a leading blank.
     pub(crate) additional: String,
     /// What it waited for.
@@ -60,6 +62,7 @@ impl Default for Answer {
             references: 0,
             is_unindexed: false,
             is_persistent: false,
+            masked: None,
             additional: String::new(),
             waits: Waits::default(),
             response_controls: String::new(),

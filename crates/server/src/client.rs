@@ -15,6 +15,7 @@ use runtime::backlog::Backlog;
 use runtime::connection::Connection;
 
 use crate::log::OperationIds;
+use crate::log::event::LoggedRequest;
 use crate::metrics::OperationKind;
 use crate::remote::LdapMail;
 
@@ -27,9 +28,8 @@ pub(crate) struct Outstanding {
     pub(crate) kind: OperationKind,
     pub(crate) ids: OperationIds,
     pub(crate) begun: Instant,
-    /// The request as the log writes it.
-    pub(crate) fields: Box<[u8]>,
-    pub(crate) request_controls: Box<str>,
+    /// The request as the logs know it.
+    pub(crate) request: LoggedRequest,
     /// Who it acts as, if that is somebody else than the connection's user.
     pub(crate) acting_as: Option<Box<str>>,
     pub(crate) backlog: Arc<Backlog>,

@@ -8,8 +8,9 @@ use runtime::loop_core::Core;
 
 use crate::answer::Answer;
 use crate::client::Client;
-use crate::ldap_loop::LdapLoop;
+use crate::ldap_loop::{LdapLoop, origin_of};
 use crate::limits::BIND_FAILURES_FREE;
+use crate::log::fields::Field;
 use crate::log::{OperationIds, ResultFields, request};
 use crate::metrics::OperationKind;
 use crate::stalls::Waits;
@@ -17,9 +18,8 @@ use crate::stalls::Waits;
 impl LdapLoop {
     /// Makes the log name an extended operation whose request is gone.
     pub(crate) fn set_extended_fields(&mut self, oid: &str) {
-        self.fields.clear();
-        request::extended_fields(&mut self.fields, oid.as_bytes());
-        self.controls.clear();
+        self.request.clear();
+        request::capture_extended(&mut self.request.fields, oid.as_bytes());
     }
 
     /// Counts and logs an answered operation, and takes over a new identity.
@@ -50,20 +50,28 @@ impl LdapLoop {
         if !self.log.is_enabled() {
             return;
         }
+        if !self.log.has_judged(&self.request) {
+            // Of another kind than it began as, or other logs are configured since.
+            let target = self.request.fields.target().map(<[u8]>::to_vec);
+            self.judge(client, kind, target.as_deref());
+        }
         let result = ResultFields {
             code: answer.code.as_i32(),
             message: &answer.message,
             auth_failure: answer.auth_failure.as_deref(),
             auth_dn: answer.auth_dn.as_deref(),
+            user: client.state.session.identity.dn(),
             entries: answer.entries,
             is_unindexed: answer.is_unindexed,
             additional: answer.additional.as_bytes(),
+            masked: answer.masked.as_ref().map(|masked| (masked.code.as_i32(), masked.message.as_str())),
             acting_as: self.acting_as.as_deref(),
             phases: if let Waits::Writer(phases) = &answer.waits { Some(phases) } else { None },
             elapsed,
             response_controls: &answer.response_controls,
         };
-        self.log.response(kind, ids, &self.fields, &self.controls, &result);
+        let origin = origin_of(&self.listeners, client);
+        self.log.response(kind, ids, &origin, &self.request, &result);
     }
 
     /// Guessing passwords over one connection becomes slow.
@@ -108,25 +116,37 @@ impl LdapLoop {
         }
     }
 
-    pub(crate) fn log_request(&mut self, kind: OperationKind, ids: OperationIds, message: &Message<'_>) {
+    pub(crate) fn log_request(
+        &mut self,
+        client: &Client,
+        kind: OperationKind,
+        ids: OperationIds,
+        message: &Message<'_>,
+    ) {
         if let Operation::Search(search) = &message.operation {
             request::count_scope(&self.metrics, search);
         }
-        if !self.log.is_enabled() {
+        self.request.clear();
+        if !self.log.is_enabled() || !self.judge(client, kind, request::target(&message.operation)) {
             return;
         }
+        let is_persistent = self.keep_request(kind, message);
+        let origin = origin_of(&self.listeners, client);
+        self.log.request(kind, ids, &origin, &self.request, is_persistent);
+    }
+
+    /// Keeps a request for the logs. Returns whether it is a persistent search.
+    pub(crate) fn keep_request(&mut self, kind: OperationKind, message: &Message<'_>) -> bool {
+        let request = &mut self.request;
         let is_persistent =
             kind == OperationKind::Search && message.controls.find(control::PERSISTENT_SEARCH).is_some();
-        self.fields.clear();
-        request::write_fields(&mut self.fields, &message.operation);
+        request::capture(&mut request.fields, &message.operation);
         if is_persistent {
             // As 389 Directory Server marks them.
-            self.fields.extend_from_slice(b" options=persistent");
+            request.fields.push(Field::Options, b"persistent");
         }
-        self.controls.clear();
-        if self.wants_control_oids {
-            request::write_control_oids(&mut self.controls, message.controls);
-        }
-        self.log.request(kind, ids, &self.fields, &self.controls, is_persistent);
+        request.controls.clear();
+        request::write_control_oids(&mut request.controls, message.controls);
+        is_persistent
     }
 }

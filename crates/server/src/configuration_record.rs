@@ -2,6 +2,8 @@
 //!
 //! Knows configurations and who changed them; how they are changed is known elsewhere.
 
+use std::sync::Arc;
+
 use config::mapping::{attribute_of, naming_attribute, object_classes, shown_value};
 use config::{Config, ConfigHistory, Difference, Fate, ValueDifference, differences};
 use directory::Directory;
@@ -9,20 +11,20 @@ use ldap::ldif::{put_comment, put_line};
 use runtime::log::error::ErrorLog;
 
 use crate::changed_by::ChangedBy;
-use crate::log::AuditRecords;
+use crate::log::publishers::Publishers;
 use crate::messages;
 
 /// See the module.
 #[derive(Default)]
 pub(crate) struct ConfigurationRecord {
-    audits: Vec<AuditRecords>,
+    logs: Option<Arc<Publishers>>,
     history: Option<ConfigHistory>,
 }
 
 impl ConfigurationRecord {
-    pub(crate) fn new(audits: Vec<AuditRecords>, directory: &Directory) -> Self {
+    pub(crate) fn new(logs: Arc<Publishers>, directory: &Directory) -> Self {
         let history = Some(ConfigHistory::new(directory.config().instance.config_history()));
-        Self { audits, history }
+        Self { logs: Some(logs), history }
     }
 
     /// The server starts: the file may have been edited since it ran.
@@ -50,7 +52,8 @@ impl ConfigurationRecord {
         let mut record = Vec::new();
         put_comment(&mut record, &format!("{at}; configuration; {}; {}", by.door, by.who), None);
         found.iter().for_each(|difference| put(&mut record, difference));
-        self.audits.iter().for_each(|audit| audit.append(&record));
+        let audits = self.logs.iter().flat_map(|logs| logs.audit_records());
+        audits.for_each(|audit| audit.append(&record));
     }
 
     fn keep(&self, config: &Config, by: &ChangedBy, at: &str, errors: &ErrorLog) {

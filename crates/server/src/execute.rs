@@ -84,7 +84,7 @@ impl LdapLoop {
         let ids = OperationIds { connection: client.id(), operation: client.state.next_operation, message: message.id };
         client.state.next_operation += 1;
         self.metrics.of(kind).requests.add(1);
-        self.log_request(kind, ids, &message);
+        self.log_request(client, kind, ids, &message);
         if let Some(refused) = self.refuse_by_rules(client, &message) {
             self.conclude(core, client, kind, ids, refused);
             return Executed::Yes;
@@ -226,13 +226,16 @@ impl LdapLoop {
             Ok(Step::Done(answer)) => Some(answer),
             Ok(Step::Pending) => {
                 if let Some(taken) = taken {
+                    // A log that comes meanwhile may want what none wants now.
+                    if self.request.fields.is_empty() {
+                        self.keep_request(kind, message);
+                    }
                     client.state.is_exclusive = kind == OperationKind::Bind;
                     client.state.outstanding.push(Outstanding {
                         kind,
                         ids,
                         begun: core.moment,
-                        fields: self.fields.as_slice().into(),
-                        request_controls: self.controls.as_str().into(),
+                        request: self.request.clone(),
                         acting_as: self.acting_as.take(),
                         backlog: taken.backlog,
                         is_abortable: taken.is_abortable,
@@ -315,8 +318,7 @@ impl LdapLoop {
         reply::result(&mut client.output, message, response, code, &text);
         let ids = OperationIds { connection: client.id(), operation: client.state.next_operation, message };
         client.state.next_operation += 1;
-        self.fields.clear();
-        self.controls.clear();
+        self.request.clear();
         self.conclude(core, client, kind, ids, Answer::of(code, text));
         Executed::Yes
     }

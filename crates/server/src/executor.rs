@@ -14,10 +14,11 @@ use runtime::mailbox::Mailbox;
 
 use crate::answer::Answer;
 use crate::log::OperationIds;
+use crate::log::criteria::Groups;
 use crate::remote::{Encode, LdapMail, OperationAddress, Remote};
 
 /// Executes messages; each loop has its own.
-pub(crate) trait Executor: Send + 'static {
+pub(crate) trait Executor: Groups + Send + 'static {
     /// The session of a connection that has just come, at `now`, through a door for that audience.
     fn session(&self, connection: u64, audience: Audience, now: Instant) -> Session;
 

@@ -9,6 +9,7 @@ use store::Stats;
 use store::index::Distrust;
 use web::exposition::{Family, Kind, Value};
 
+use crate::log::publishers::LogCounts;
 use crate::metrics::{LdapMetrics, OperationKind};
 use crate::monitor::Monitor;
 
@@ -79,10 +80,15 @@ fn network(monitor: &Monitor) -> Vec<Family> {
         network("pando_panics", "Operations that failed by a defect of the server.", |it| &it.network.panics),
         network("pando_tls_handshakes", "TLS handshakes that succeeded.", |it| &it.network.tls_handshakes),
         network("pando_tls_failures", "TLS handshakes that failed.", |it| &it.network.tls_failures),
-        network("pando_log_lines_dropped", "Lines of the access log that the disk was too slow for.", |it| {
-            &it.log_lines_dropped
-        }),
+        log_lines_dropped(monitor),
     ]
+}
+
+fn log_lines_dropped(monitor: &Monitor) -> Family {
+    let help = "Lines of a log that could not be written in time.";
+    let family = Family::new(Kind::Counter, "pando_log_lines_dropped", help);
+    let with = |family: Family, log: LogCounts| family.with(vec![("publisher", log.name)], Value::Count(log.dropped));
+    monitor.logs.counts().into_iter().fold(family, with)
 }
 
 fn operations(monitor: &Monitor) -> Vec<Family> {

@@ -1,11 +1,13 @@
 //! A start that failed, in the error log: whoever looks there in the morning has not seen the terminal of the night.
 
 use config::{Config, Instance};
-use runtime::log::error::{ErrorLog, ErrorLogSettings};
 use runtime::log::file::LogFileSettings;
-use runtime::log::writer::LogThreadBuilder;
+use schema::Schema;
 
-use crate::{messages, settings};
+use crate::log::publishers::Publishers;
+use crate::log::settings::error_logs;
+use crate::log::{ErrorLogSettings, LogSettings};
+use crate::messages;
 
 /// Name of the error log where the configuration does not say.
 const ERROR_LOG: &str = "errors";
@@ -13,17 +15,25 @@ const ERROR_LOG: &str = "errors";
 /// Writes why the server did not start, one line for each line of `reason`. Without a configuration, because it has
 /// faults, the error log is where it is by default. What cannot be written is only on the terminal then.
 pub fn report_failed_start(instance: &Instance, config: Option<&Config>, reason: &str) {
-    let by_default = || vec![ErrorLogSettings::new(LogFileSettings::new(instance.logs().join(ERROR_LOG)))];
-    for mut log in config.map_or_else(by_default, settings::error_logs) {
-        // The lines before say what came before.
-        log.file.append = true;
-        let mut builder = LogThreadBuilder::default();
-        let Ok(errors) = ErrorLog::open(&mut builder, log) else { continue };
-        let Ok(thread) = builder.start() else { continue };
-        for line in reason.lines() {
-            errors.report(messages::START_FAILED, format_args!("The server did not start: {line}"));
+    let by_default = || {
+        let file = LogFileSettings::new(instance.logs().join(ERROR_LOG));
+        vec![ErrorLogSettings::new(ERROR_LOG, file)]
+    };
+    let mut logs = config.map_or_else(by_default, error_logs);
+    for log in &mut logs {
+        log.go_on_in_file();
+    }
+    let publishers = Publishers::new();
+    // One that cannot be opened leaves the others.
+    for log in logs {
+        let settings = LogSettings { error: vec![log], ..LogSettings::default() };
+        if publishers.set(&settings, &Schema::standard()).is_err() {
+            continue;
         }
-        thread.flush();
+        for line in reason.lines() {
+            publishers.errors().report(messages::START_FAILED, format_args!("The server did not start: {line}"));
+        }
+        publishers.flush();
     }
 }
 

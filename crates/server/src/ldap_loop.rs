@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use directory::Revoked;
 use ldap::{ResultCode, encode};
+use runtime::connection::Peer;
 use runtime::end::{End, EndReason};
+use runtime::listener::ListenAt;
 use runtime::log::error::ErrorLog;
 use runtime::loop_core::Core;
 use runtime::loops::LoopParts;
@@ -20,7 +22,9 @@ use crate::executor::Executor;
 use crate::limits::Limits;
 use crate::listener::LdapListener;
 use crate::log::AccessLog;
-use crate::metrics::LdapMetrics;
+use crate::log::criteria::{Asked, record_of};
+use crate::log::event::{EndPoint, LoggedRequest, Origin};
+use crate::metrics::{LdapMetrics, OperationKind};
 use crate::refusal::Refusal;
 use crate::remote::LdapMail;
 use crate::stalls::Stalls;
@@ -44,9 +48,8 @@ pub(crate) struct LdapLoop {
     pub(crate) metrics: Arc<LdapMetrics>,
     pub(crate) stalls: Arc<Stalls>,
     pub(crate) mailbox: Arc<Mailbox<LdapMail>>,
-    /// The request as the log writes it.
-    pub(crate) fields: Vec<u8>,
-    pub(crate) controls: String,
+    /// The request as the logs know it.
+    pub(crate) request: LoggedRequest,
     /// Who the request acts as, if that is somebody else than the connection's user.
     pub(crate) acting_as: Option<Box<str>>,
     pub(crate) wants_control_oids: bool,
@@ -73,11 +76,18 @@ impl LdapLoop {
             metrics: Arc::new(LdapMetrics::new(parts.metrics)),
             stalls,
             mailbox: parts.mailbox,
-            fields: Vec::new(),
-            controls: String::new(),
+            request: LoggedRequest::default(),
             acting_as: None,
             wants_control_oids,
         }
+    }
+
+    /// Has the logs judge a request that is about `target`. Returns whether any of them may have it.
+    pub(crate) fn judge(&mut self, client: &Client, kind: OperationKind, target: Option<&[u8]>) -> bool {
+        let origin = origin_of(&self.listeners, client);
+        let user = Some(&client.state.session.identity);
+        let asked = Asked { record: record_of(kind), origin: &origin, user, target, groups: self.executor.as_ref() };
+        self.log.judge(&asked, &mut self.request.matched)
     }
 
     /// The same as [`LdapLoop::notice`].
@@ -118,4 +128,19 @@ impl LdapLoop {
         encode::notice_of_disconnection(&mut client.output, code, text);
         End::new(EndReason::ProtocolError, text)
     }
+}
+
+/// A connection as the logs name it.
+pub(crate) fn origin_of<'l>(listeners: &'l [LdapListener], client: &Client) -> Origin<'l> {
+    let listener = listeners.get(client.listener());
+    let to = match listener.map(|listener| &listener.network.at) {
+        Some(ListenAt::Path(path)) => EndPoint::Path(path),
+        Some(ListenAt::Tcp(at)) => EndPoint::Address(*at),
+        None => EndPoint::Internal,
+    };
+    let (from, to) = match client.peer() {
+        Peer::Tcp { remote, local } => (EndPoint::Address(remote), EndPoint::Address(local)),
+        Peer::Local(peer) => (EndPoint::Process { uid: peer.uid, pid: peer.pid }, to),
+    };
+    Origin { connection: client.id(), from, to, protocol: listener.map_or("LDAP", LdapListener::protocol) }
 }

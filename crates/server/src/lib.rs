@@ -60,6 +60,6 @@ pub use http_settings::HttpSettings;
 pub use limits::Limits;
 pub use listener::LdapListener;
 pub use messages::all_messages;
-pub use server::{Ended, Logs, STOP_TIME_MAX, Server, StartError};
+pub use server::{Ended, STOP_TIME_MAX, Server, StartError};
 pub use settings::{Settings, SettingsError};
 pub use start_check::{Beside, StartCheckError, check_start};

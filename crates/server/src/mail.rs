@@ -91,12 +91,10 @@ impl LdapLoop {
         if matches!(answer.waits, Waits::Inline) {
             answer.waits = Waits::Elsewhere;
         }
-        let fields = std::mem::replace(&mut self.fields, outstanding.fields.into_vec());
-        let controls = std::mem::replace(&mut self.controls, outstanding.request_controls.into_string());
+        let request = std::mem::replace(&mut self.request, outstanding.request);
         self.acting_as = outstanding.acting_as;
         self.conclude(core, client, outstanding.kind, outstanding.ids, answer);
-        self.fields = fields;
-        self.controls = controls;
+        self.request = request;
         self.acting_as = None;
         if let Some(canceller) = outstanding.cancelled_by {
             core.moment = begun;

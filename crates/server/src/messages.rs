@@ -44,6 +44,10 @@ runtime::message_kinds! {
     TASKS_NOT_WRITTEN = 69, Task, Error, "The file of the tasks cannot be written: tasks that wait do not begin.";
     SERVICE_MANAGER = 70, Core, Warning, "The service manager cannot be told the state of the server.";
     OPEN_FILES_UNKNOWN = 71, Core, Warning, "The limit of open files cannot be read or raised.";
+    LOG_FAILING = 132, Log, Error, "Lines of a log are lost, because its disk is full or its receiver does not answer, \
+        say; it is tried again with every line.";
+    LOG_WORKS = 133, Log, Notice, "A log that could not be written is written again; it says itself how many lines are \
+        missing.";
     HISTORY_TROUBLE = 46, Log, Warning, "Changes of the history are damaged, or old ones cannot be let go.";
     WATCH_TROUBLE = 47, Core, Warning, "Persistent searches wait, or one is ended because its client reads too slowly.";
     NOT_OBEYED = 48, Core, Warning, "Entries have attributes that other servers obey and this one does not yet.";

@@ -103,8 +103,6 @@ pub struct LdapMetrics {
     pub abandoned: Counter,
     /// Operations refused with `busy`.
     pub busy: Counter,
-    /// Access log lines dropped because the disk did not keep up.
-    pub log_lines_dropped: Counter,
 }
 
 impl LdapMetrics {
@@ -125,7 +123,6 @@ impl LdapMetrics {
             binds_failed: Counter::default(),
             abandoned: Counter::default(),
             busy: Counter::default(),
-            log_lines_dropped: Counter::default(),
         }
     }
 

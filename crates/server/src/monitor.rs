@@ -18,6 +18,7 @@ use runtime::tls::TlsAcceptor;
 use web::listener::HttpListener;
 
 use crate::listener::LdapListener;
+use crate::log::publishers::{LogCounts, Publishers};
 use crate::metrics::{LdapMetrics, OperationKind};
 use crate::operation::Pools;
 use crate::password_servers::PasswordServers;
@@ -40,6 +41,7 @@ pub(crate) struct Monitor {
     pub(crate) password_servers: Arc<PasswordServers>,
     pub(crate) stalls: Arc<Stalls>,
     pub(crate) survey: Arc<dyn Survey>,
+    pub(crate) logs: Arc<Publishers>,
     pub(crate) begun: Instant,
     pub(crate) begun_at: SystemTime,
 }
@@ -52,6 +54,7 @@ impl MonitorProvider for Monitor {
         entries.extend(self.listeners.iter().map(handler));
         entries.extend(self.http.iter().map(http_handler));
         entries.extend(self.password_servers.monitor_entries());
+        entries.extend(self.logs.counts().iter().map(log_publisher));
         entries
     }
 }
@@ -116,7 +119,7 @@ impl Monitor {
             .with("operationsPanicked", self.sum(|metrics| &metrics.network.panics))
             .with("tlsHandshakes", self.sum(|metrics| &metrics.network.tls_handshakes))
             .with("tlsFailures", self.sum(|metrics| &metrics.network.tls_failures))
-            .with("logLinesDropped", self.sum(|metrics| &metrics.log_lines_dropped))
+            .with("logLinesDropped", self.logs.counts().iter().map(|log| log.dropped).sum::<u64>())
     }
 
     fn operations(&self) -> MonitorEntry {
@@ -270,6 +273,13 @@ fn handler(settings: &LdapListener) -> MonitorEntry {
     handler_entry(settings.protocol(), &settings.network.at, settings.certificates())
 }
 
+/// What a log has done since it was opened.
+fn log_publisher(log: &LogCounts) -> MonitorEntry {
+    MonitorEntry::new(&format!("Log Publisher {}", log.name))
+        .with("linesDropped", log.dropped)
+        .with("writeFailures", log.failures)
+}
+
 fn http_handler(settings: &HttpListener) -> MonitorEntry {
     let protocol = if settings.tls.is_some() { "HTTPS" } else { "HTTP" };
     handler_entry(protocol, &ListenAt::Tcp(settings.at), settings.tls.iter())
@@ -365,6 +375,7 @@ mod tests {
             password_servers: Arc::new(PasswordServers::start(Checked::default(), ErrorLog::silent()).unwrap()),
             stalls: Arc::new(Stalls::new(ErrorLog::silent(), None)),
             survey: Arc::new(Told),
+            logs: Arc::new(Publishers::new()),
             begun: Instant::now(),
             begun_at: SystemTime::now(),
         };

@@ -4,11 +4,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use config::LogRecordType;
 use directory::{LOCAL_STRENGTH_BITS, LocalPeer, TlsChannel};
 use ldap::{ResultCode, encode};
 use runtime::connection::{Connection, Peer};
 use runtime::end::{End, EndReason};
-use runtime::listener::{Audience, ListenAt};
+use runtime::listener::Audience;
 use runtime::loop_core::Core;
 use runtime::protocol::{Next, Protocol};
 use runtime::sys::PeerCredentials;
@@ -17,9 +18,9 @@ use sasl::scram::ChannelBindings;
 
 use crate::activity;
 use crate::client::{Client, ClientState};
-use crate::ldap_loop::LdapLoop;
+use crate::ldap_loop::{LdapLoop, origin_of};
 use crate::limits::HOST_NAME_TIME_MAX;
-use crate::log::access::EndPoint;
+use crate::log::criteria::Asked;
 use crate::remote::{LdapMail, News};
 
 impl LdapLoop {
@@ -41,8 +42,9 @@ impl Protocol for LdapLoop {
     type Mail = LdapMail;
 
     fn begin_turn(&mut self, now: SystemTime) {
-        self.log.set_time(now);
-        self.metrics.log_lines_dropped.set(self.log.dropped());
+        if self.log.begin_turn(now) {
+            self.wants_control_oids = self.log.wants_control_oids();
+        }
     }
 
     fn admits(&self, listener: usize, address: IpAddr) -> bool {
@@ -71,19 +73,9 @@ impl Protocol for LdapLoop {
             return;
         }
         client.state.is_logged = true;
-        let Some(settings) = self.listeners.get(client.listener()) else { return };
-        let path;
-        let (from, to) = match (client.peer(), &settings.network.at) {
-            (Peer::Tcp { remote, local }, _) => (EndPoint::Address(remote), EndPoint::Address(local)),
-            (Peer::Local(peer), ListenAt::Path(at)) => {
-                path = at.to_string_lossy();
-                (EndPoint::Process { uid: peer.uid, pid: peer.pid }, EndPoint::Path(&path))
-            }
-            (Peer::Local(peer), ListenAt::Tcp(at)) => {
-                (EndPoint::Process { uid: peer.uid, pid: peer.pid }, EndPoint::Address(*at))
-            }
-        };
-        self.log.connect(client.id(), from, to, settings.protocol());
+        let origin = origin_of(&self.listeners, client);
+        let (record, groups) = (LogRecordType::Connect, self.executor.as_ref());
+        self.log.connect(&Asked { record, origin: &origin, user: None, target: None, groups });
     }
 
     fn secure(&mut self, state: &mut ClientState, facts: TlsFacts) {
@@ -149,6 +141,13 @@ impl Protocol for LdapLoop {
     fn close(&mut self, client: &mut Connection<ClientState>, end: &End) {
         client.state.cancel_all();
         self.connections.closed(client.id());
-        self.log.disconnect(client.id(), end.reason, &end.message);
+        if !self.log.is_enabled() {
+            return;
+        }
+        let origin = origin_of(&self.listeners, client);
+        let (record, groups) = (LogRecordType::Disconnect, self.executor.as_ref());
+        let user = Some(&client.state.session.identity);
+        let asked = Asked { record, origin: &origin, user, target: None, groups };
+        self.log.disconnect(&asked, end.reason, &end.message);
     }
 }

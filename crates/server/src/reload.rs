@@ -14,6 +14,8 @@ use runtime::log::error::ErrorLog;
 use crate::changed_by::ChangedBy;
 use crate::configuration_record::ConfigurationRecord;
 use crate::connection_rules::ConnectionRules;
+use crate::log::LogSettings;
+use crate::log::publishers::Publishers;
 use crate::notifications::Notifications;
 use crate::password_servers::{self, PasswordServers};
 use crate::stalls::Stalls;
@@ -27,12 +29,13 @@ pub(crate) struct LiveParts {
     pub(crate) notifications: Arc<Notifications>,
     pub(crate) password_servers: Arc<PasswordServers>,
     pub(crate) record: ConfigurationRecord,
+    pub(crate) logs: Arc<Publishers>,
 }
 
 /// Takes the configuration as the file has it now; `Err` says why it was not taken. Everything that happens is told in
 /// the error log.
 pub(crate) fn reload(
-    directory: &Directory,
+    directory: &Arc<Directory>,
     parts: &LiveParts,
     errors: &ErrorLog,
     by: &ChangedBy,
@@ -68,7 +71,7 @@ fn read(directory: &Directory, errors: &ErrorLog) -> Result<Config, String> {
 /// Takes a configuration with which a server would start, too; says in the error log what changed and what takes a
 /// restart.
 fn take(
-    directory: &Directory,
+    directory: &Arc<Directory>,
     config: &Config,
     parts: &LiveParts,
     errors: &ErrorLog,
@@ -89,8 +92,9 @@ fn take(
 }
 
 /// Has every part of the server apply what is declared live.
-fn apply(directory: &Directory, config: &Config, parts: &LiveParts) -> Result<Reconfigured, String> {
+fn apply(directory: &Arc<Directory>, config: &Config, parts: &LiveParts) -> Result<Reconfigured, String> {
     let servers = password_servers::check(config)?;
+    let logs = LogSettings::from_config(config).map_err(|error| error.to_string())?;
     let mut done = directory.reconfigure(config).map_err(|error| error.to_string())?;
     kerberos::set(config)?;
     if parts.password_servers.set(servers) {
@@ -104,6 +108,12 @@ fn apply(directory: &Directory, config: &Config, parts: &LiveParts) -> Result<Re
     if parts.notifications.set(config)? {
         done.applied.insert(Applier::Notifications);
         done.changed.push("The notification handlers or mail servers changed".to_owned());
+    }
+    // Of what can fail, all is tried before anything is changed, and files are opened last.
+    let opened = parts.logs.set(&logs, &directory.schema()).map_err(|error| error.to_string())?;
+    if parts.logs.set_audits(&logs.audit, directory).map_err(|error| error.to_string())? || opened {
+        done.applied.insert(Applier::Logs);
+        done.changed.push("The logs changed".to_owned());
     }
     if parts.stalls.set_threshold(config.global.stall_threshold) {
         done.applied.insert(Applier::StallReports);
@@ -176,6 +186,7 @@ mod tests {
                     .unwrap(),
             ),
             record: ConfigurationRecord::default(),
+            logs: Arc::new(Publishers::new()),
         };
         let mut appliers = std::collections::BTreeSet::new();
         for variation in live {
@@ -195,7 +206,7 @@ mod tests {
             assert_eq!(take(&variation.after).applied, [].into(), "{title}: nothing is left to apply");
             appliers.insert(applier);
         }
-        assert_eq!(appliers.len(), 16);
+        assert_eq!(appliers.len(), 17);
         directory.close().unwrap();
     }
 }

@@ -11,7 +11,6 @@ use runtime::certificates;
 use runtime::listener::ListenAt;
 use runtime::locked_memory::LockedMemory;
 use runtime::log::error::ErrorLog;
-use runtime::log::writer::{LogThread, LogThreadBuilder};
 use runtime::loops::{Loops, LoopsError, LoopsSettings, OpenLoops};
 use runtime::periodic::Periodic;
 use runtime::signals::{Signal, Signals};
@@ -28,10 +27,9 @@ use crate::http::{self, Behind, Http, HttpOpenError};
 use crate::http_settings::HttpSettings;
 use crate::ldap_loop::{LdapLoop, Listening};
 use crate::listener::LdapListener;
-use crate::log::access::OpenAccessLog;
-use crate::log::audit::AuditLog;
+use crate::log::AccessLog;
 use crate::log::internal::InternalAccessLog;
-use crate::log::{AccessLog, AuditLogSettings};
+use crate::log::publishers::{LogOpenError, Publishers};
 use crate::metrics::LdapMetrics;
 use crate::monitor::Monitor;
 use crate::notifications::{ExpiryWarnings, Follower, Notifications};
@@ -63,14 +61,9 @@ pub enum StartError {
     /// The directory does not take what the server can do.
     #[error("root DSE: {0}")]
     RootDse(#[from] store::StoreError),
-    /// A log file.
-    #[error("cannot open the log {path}: {error}")]
-    Log {
-        /// The file.
-        path: String,
-        /// What the system says.
-        error: io::Error,
-    },
+    /// A log.
+    #[error(transparent)]
+    Log(#[from] LogOpenError),
     /// A listener of HTTP.
     #[error(transparent)]
     Http(#[from] HttpOpenError),
@@ -115,41 +108,9 @@ pub struct Server {
     errors: ErrorLog,
     keeper: Option<Periodic>,
     watch: Option<Periodic>,
-    audits: Vec<AuditLog>,
     follower: Option<Follower>,
     expiry_warnings: Option<ExpiryWarnings>,
-    log_thread: LogThread,
-}
-
-/// The logs of a server, open before anything else so that everything can be reported.
-pub struct Logs {
-    builder: LogThreadBuilder,
-    access: Vec<OpenAccessLog>,
-    errors: ErrorLog,
-}
-
-impl Logs {
-    /// Opens the files that the settings name.
-    pub fn open(settings: &Settings) -> Result<Self, StartError> {
-        let mut builder = LogThreadBuilder::default();
-        let failed = |path: &std::path::Path, error| StartError::Log { path: path.display().to_string(), error };
-        let mut errors = None;
-        for log in &settings.error_logs {
-            let open = ErrorLog::open(&mut builder, log.clone()).map_err(|error| failed(&log.file.path, error))?;
-            errors.get_or_insert(open);
-        }
-        let mut access = Vec::new();
-        for log in &settings.access_logs {
-            let path = log.file.path.clone();
-            access.push(OpenAccessLog::open(&mut builder, log.clone()).map_err(|error| failed(&path, error))?);
-        }
-        Ok(Self { builder, access, errors: errors.unwrap_or_else(ErrorLog::stderr) })
-    }
-
-    /// The error log.
-    pub fn errors(&self) -> &ErrorLog {
-        &self.errors
-    }
+    logs: Arc<Publishers>,
 }
 
 impl Server {
@@ -159,15 +120,17 @@ impl Server {
     /// When the configuration cannot be served, or a socket, a log or a certificate cannot be opened.
     pub fn start(directory: Arc<Directory>) -> Result<Self, StartError> {
         let settings = Settings::from_config(directory.config())?;
-        let logs = Logs::open(&settings)?;
-        Self::start_with(directory, settings, logs)
+        Self::start_with(directory, settings)
     }
 
-    /// Serves a directory with settings of one's own and logs that are open already.
+    /// Serves a directory with settings of one's own.
     ///
     /// # Errors
-    /// When a socket cannot be opened.
-    pub fn start_with(directory: Arc<Directory>, mut settings: Settings, mut logs: Logs) -> Result<Self, StartError> {
+    /// When a socket or a log cannot be opened.
+    pub fn start_with(directory: Arc<Directory>, settings: Settings) -> Result<Self, StartError> {
+        // Before anything else, so that everything can be reported.
+        let logs = Arc::new(Publishers::new());
+        logs.set(&settings.logs, &directory.schema())?;
         kerberos::set(directory.config()).map_err(StartError::Kerberos)?;
         let pools = Pools::new(settings.loops);
         directory.set_capabilities(capabilities(&settings))?;
@@ -196,7 +159,7 @@ impl Server {
             };
             errors.report(kind, sentence);
         }));
-        let internal = AccessLog::new(&mut logs.builder, &logs.access);
+        let internal = AccessLog::new(logs.access());
         directory.set_internal_log(Arc::new(InternalAccessLog::new(internal)));
         let begun_at = SystemTime::now();
         let administration = Arc::new(Administration::new(Arc::clone(&directory), logs.errors().clone()));
@@ -216,11 +179,10 @@ impl Server {
             }
         };
         // Before the first client may change anything.
-        let audits = start_audits(std::mem::take(&mut settings.audit_logs), &directory, logs.errors())?;
+        logs.set_audits(&settings.logs.audit, &directory)?;
         let open_http = http::open(&settings.http)?;
         let HttpSettings { listeners: http_listeners, tokens } = settings.http.clone();
-        let mut server = Self::launch(settings, logs, executor)?;
-        server.audits = audits;
+        let mut server = Self::launch(settings, Arc::clone(&logs), executor)?;
         let monitor = Arc::new(Monitor {
             connections: server.loops.counts(),
             metrics: server.metrics.clone(),
@@ -230,10 +192,11 @@ impl Server {
             password_servers: Arc::clone(&password_servers),
             stalls: Arc::clone(&server.stalls),
             survey: server.loops.survey(),
+            logs: Arc::clone(&logs),
             begun: Instant::now(),
             begun_at,
         });
-        let record = ConfigurationRecord::new(server.audits.iter().map(AuditLog::records).collect(), &directory);
+        let record = ConfigurationRecord::new(Arc::clone(&logs), &directory);
         record.started(directory.config(), &server.errors);
         directory.set_configuration_keeper(Keeper::new(&administration));
         directory.set_monitor(Arc::clone(&monitor) as Arc<dyn MonitorProvider>);
@@ -252,6 +215,7 @@ impl Server {
             connection_rules: Arc::clone(&server.connection_rules),
             password_servers: Arc::clone(&password_servers),
             record,
+            logs,
         });
         server.password_servers = Some(password_servers);
         server.administration = Some(administration);
@@ -311,11 +275,12 @@ impl Server {
     /// Opens the sockets and starts the loops.
     pub(crate) fn launch(
         settings: Settings,
-        mut logs: Logs,
+        logs: Arc<Publishers>,
         mut executor: impl FnMut() -> Box<dyn Executor>,
     ) -> Result<Self, StartError> {
-        check_descriptors(&settings, &logs.errors);
-        let stalls = Arc::new(Stalls::new(logs.errors.clone(), settings.stall_threshold));
+        let errors = logs.errors().clone();
+        check_descriptors(&settings, &errors);
+        let stalls = Arc::new(Stalls::new(errors.clone(), settings.stall_threshold));
         let (mut listeners, connection_rules) = (settings.listeners, settings.connection_rules);
         let networks = LoopsSettings {
             listeners: listeners.iter().map(|listener| listener.network.clone()).collect(),
@@ -325,8 +290,8 @@ impl Server {
         let mut metrics = Vec::new();
         let shared: Arc<[LdapListener]> = listeners.clone().into();
         let connections = Arc::<Connections>::default();
-        let open = OpenLoops::open(networks, &logs.errors, |parts| {
-            let log = AccessLog::new(&mut logs.builder, &logs.access);
+        let open = OpenLoops::open(networks, &errors, |parts| {
+            let log = AccessLog::new(logs.access());
             let limits = settings.limits.clone();
             let listening = Listening {
                 listeners: Arc::clone(&shared),
@@ -340,11 +305,10 @@ impl Server {
         for (listener, at) in listeners.iter_mut().zip(open.addresses()) {
             listener.network.at = at.clone();
         }
-        let log_thread = logs.builder.start()?;
         let loops = open.start()?;
         let https = settings.http.listeners.iter().filter_map(|listener| listener.tls.as_ref());
         let acceptors = listeners.iter().flat_map(LdapListener::certificates).chain(https).cloned().collect();
-        let keeper = certificates::watch(acceptors, logs.errors.clone())?;
+        let keeper = certificates::watch(acceptors, errors.clone())?;
         Ok(Self {
             loops,
             metrics,
@@ -359,13 +323,12 @@ impl Server {
             connections,
             tasks: None,
             ending: Arc::default(),
-            errors: logs.errors,
+            errors,
             keeper,
             watch: None,
-            audits: Vec::new(),
             follower: None,
             expiry_warnings: None,
-            log_thread,
+            logs,
         })
     }
 
@@ -391,12 +354,12 @@ impl Server {
 
     /// Opens the log files anew under their names.
     pub fn reopen_logs(&self) {
-        self.log_thread.reopen();
+        self.logs.reopen();
     }
 
     /// Returns when all log lines written so far are in the files.
     pub fn flush_logs(&self) {
-        self.log_thread.flush();
+        self.logs.flush();
     }
 
     /// Stops accepting, lets running operations end (for `time_max` at most), tells the clients, closes.
@@ -435,11 +398,11 @@ impl Server {
             pools.stop();
         }
         // Nobody changes anything any more: they write the rest.
-        self.audits.clear();
+        self.logs.stop_audits();
         self.follower = None;
         self.expiry_warnings = None;
         self.errors.report(messages::STOPPED, "The server has stopped");
-        self.log_thread.stop();
+        self.logs.stop();
     }
 }
 
@@ -480,19 +443,6 @@ fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
         Ok(_) => {}
         Err(error) => errors.report(messages::OPEN_FILES_UNKNOWN, format_args!("open files: {error}")),
     }
-}
-
-fn start_audits(
-    settings: Vec<AuditLogSettings>,
-    directory: &Arc<Directory>,
-    errors: &ErrorLog,
-) -> Result<Vec<AuditLog>, StartError> {
-    let start = |audit: AuditLogSettings| {
-        let path = audit.file.path.display().to_string();
-        let started = AuditLog::start(audit, Arc::clone(directory), errors.clone());
-        started.map_err(|error| StartError::Log { path, error })
-    };
-    settings.into_iter().map(start).collect()
 }
 
 /// What a crash left in the log only, each backend has again.

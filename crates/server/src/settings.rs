@@ -1,6 +1,7 @@
 //! From the configuration to what the server runs with.
 //!
-//! The only place of this crate that reads `config`'s views, besides `reload`, which compares two of them.
+//! The only place of this crate that reads `config`'s views, besides `log::settings` and `reload`, which compares
+//! two of them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,9 +11,6 @@ use config::Config;
 use runtime::client_certificates::ClientCertificates;
 use runtime::limits::NetworkLimits;
 use runtime::listener::{ListenAt, ListenerSettings};
-use runtime::log::clock::{TimeFormat, TimeFormatError};
-use runtime::log::error::{ErrorLogSettings, Severities, parse_override};
-use runtime::log::file::LogFileSettings;
 use runtime::tls::{TlsAcceptor, TlsSettings};
 use runtime::tls_error::TlsError;
 use runtime::tls_keys::{CertificateFiles, Pin};
@@ -23,13 +21,11 @@ use crate::connection_rules::ConnectionRules;
 use crate::http_settings::HttpSettings;
 use crate::limits::Limits;
 use crate::listener::LdapListener;
-use crate::log::{AccessLogSettings, AuditLogSettings, LogFormat};
+use crate::log::LogSettings;
+use crate::log::settings::LogSettingsError;
 
 /// Longest time without a limit: longer than any server runs, short enough to add to a clock.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
-
-/// Bytes that a waiting log line takes on average; `queue-size` counts lines.
-const LOG_LINE_BYTES: usize = 256;
 
 /// Why a configuration cannot be served.
 #[derive(Debug, Error)]
@@ -42,14 +38,9 @@ pub enum SettingsError {
         /// What is wrong.
         error: TlsError,
     },
-    /// An access log's time format.
-    #[error("log publisher {publisher:?}: {error}")]
-    TimeFormat {
-        /// The publisher's name.
-        publisher: String,
-        /// What is wrong.
-        error: TimeFormatError,
-    },
+    /// A log.
+    #[error(transparent)]
+    Log(#[from] LogSettingsError),
     /// No enabled connection handler.
     #[error("no connection handler is enabled; enable one in pando.toml")]
     NoListener,
@@ -66,12 +57,8 @@ pub struct Settings {
     pub http: HttpSettings,
     /// Limits of all connections.
     pub limits: Limits,
-    /// Access logs.
-    pub access_logs: Vec<AccessLogSettings>,
-    /// Audit logs.
-    pub audit_logs: Vec<AuditLogSettings>,
-    /// Error logs.
-    pub error_logs: Vec<ErrorLogSettings>,
+    /// Access, audit and error logs.
+    pub logs: LogSettings,
     /// What waits longer inside the server is told; `None` for nothing.
     pub stall_threshold: Option<Duration>,
     /// Event loops; one per core.
@@ -90,12 +77,6 @@ impl Settings {
             return Err(SettingsError::NoListener);
         }
         listeners.push(LdapListener::administration(config.instance.administration_socket()));
-        let access_logs = config
-            .access_logs
-            .iter()
-            .filter(|log| log.file.enabled)
-            .map(|log| access_log(log, global.etime_resolution))
-            .collect::<Result<_, _>>()?;
         let limits = Limits {
             network: NetworkLimits {
                 connections_max: global.connections_max.map_or(0, |most| usize::try_from(most).unwrap_or(usize::MAX)),
@@ -110,9 +91,7 @@ impl Settings {
             connection_rules: Arc::new(ConnectionRules::new(config)),
             http: http_settings(config)?,
             limits,
-            access_logs,
-            audit_logs: config.audit_logs.iter().filter(|log| log.file.enabled).map(audit_log).collect(),
-            error_logs: error_logs(config),
+            logs: LogSettings::from_config(config)?,
             stall_threshold: global.stall_threshold,
             loops: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         })
@@ -181,58 +160,5 @@ fn certificate_files(tls: &config::TlsConfig) -> CertificateFiles {
             CertificateFiles { certificate: store.clone(), private_key: store.clone(), is_pkcs12: true, pin }
         }
         None => CertificateFiles { pin, ..CertificateFiles::pem(tls.certificate.clone(), tls.private_key.clone()) },
-    }
-}
-
-fn access_log(
-    log: &config::AccessLogConfig,
-    etime: config::EtimeResolution,
-) -> Result<AccessLogSettings, SettingsError> {
-    let time_format = TimeFormat::parse(&log.time_format)
-        .map_err(|error| SettingsError::TimeFormat { publisher: log.file.name.clone(), error })?;
-    Ok(AccessLogSettings {
-        format: if log.combined { LogFormat::Combined } else { LogFormat::MultiLine },
-        time_format,
-        etime,
-        control_oids: log.control_oids,
-        queue_bytes_max: log.queue_lines_max.saturating_mul(LOG_LINE_BYTES),
-        ..AccessLogSettings::new(log_file(&log.file))
-    })
-}
-
-fn audit_log(log: &config::AuditLogConfig) -> AuditLogSettings {
-    AuditLogSettings { file: log_file(&log.file), obscured: log.obscured.clone() }
-}
-
-/// The error logs that are switched on.
-pub(crate) fn error_logs(config: &Config) -> Vec<ErrorLogSettings> {
-    config.error_logs.iter().filter(|log| log.file.enabled).map(error_log).collect()
-}
-
-fn error_log(log: &config::ErrorLogConfig) -> ErrorLogSettings {
-    let severities = |set: &std::collections::BTreeSet<config::Severity>| {
-        Severities::parse(set.iter().map(|severity| severity.word())).unwrap_or_default()
-    };
-    let overrides = log.overrides.iter().filter_map(|(category, set)| {
-        let (category, _) = parse_override(&format!("{category}=none"))?;
-        Some((category, severities(set)))
-    });
-    ErrorLogSettings {
-        severities: severities(&log.severities),
-        overrides: overrides.collect(),
-        ..ErrorLogSettings::new(log_file(&log.file))
-    }
-}
-
-fn log_file(file: &config::LogFileConfig) -> LogFileSettings {
-    LogFileSettings {
-        path: file.path.clone(),
-        mode: file.mode,
-        append: file.append,
-        check_interval: file.check_interval,
-        rotation: file.rotation.clone(),
-        retention: file.retention.clone(),
-        write_out: Some(store::write_out::begin),
-        durability: None,
     }
 }

@@ -81,11 +81,8 @@ pub fn check_start(config: &Config, beside: &Beside<'_>) -> Result<(), StartChec
             checked => checked.map_err(|error| StartCheckError::Listen { at: at.to_string(), error })?,
         }
     }
-    let access = settings.access_logs.iter().map(|log| &log.file);
-    let audit = settings.audit_logs.iter().map(|log| &log.file);
-    let error = settings.error_logs.iter().map(|log| &log.file);
-    for log in access.chain(audit).chain(error) {
-        check_file(&log.path).map_err(|error| StartCheckError::Write { path: log.path.clone(), error })?;
+    for path in settings.logs.files() {
+        check_file(path).map_err(|error| StartCheckError::Write { path: path.clone(), error })?;
     }
     let is_open = |folder: &Path| match beside {
         Beside::ThisProcess(own) => own.backends.iter().any(|own| own.enabled && own.directory == folder),

@@ -39,10 +39,15 @@ pub(super) fn dn_text(item: Item<'_>) -> Result<DnText, AciError> {
 /// A name or a pattern as it stands in a URL.
 pub(super) fn dn_pattern(item: Item<'_>) -> Result<DnPattern, AciError> {
     let text = decoded(item)?;
-    if !text.contains('*') {
-        return DnText::parse(&text).map(DnPattern::Exact).map_err(|error| name_error(item, &text, error));
+    pattern_of(&text).map_err(|error| name_error(item, &text, error))
+}
+
+/// A name or a pattern.
+pub(crate) fn pattern_of(text: &str) -> Result<DnPattern, DnError> {
+    match text.contains('*') {
+        true => pattern(text).map(DnPattern::Pattern),
+        false => DnText::parse(text).map(DnPattern::Exact),
     }
-    pattern(&text).map(DnPattern::Pattern).map_err(|error| name_error(item, &text, error))
 }
 
 /// A place in a name that holds percent-encoded characters is not a place in the text: there, its beginning is told.

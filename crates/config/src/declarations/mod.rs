@@ -8,6 +8,7 @@ mod backend;
 mod connection;
 mod identity;
 mod log;
+mod log_criteria;
 mod notification;
 mod pass_through;
 mod password_policy;

@@ -247,6 +247,10 @@ fn names_are_those_of_opendj() {
         ),
         (&[("connection-handler", "LDAP")], "cn=LDAP,cn=Connection Handlers,cn=config"),
         (&[("log-publisher", "A")], "cn=A,cn=Loggers,cn=config"),
+        (
+            &[("log-publisher", "A"), ("access-log-filtering-criteria", "B")],
+            "cn=B,cn=Filtering Criteria,cn=A,cn=Loggers,cn=config",
+        ),
         (&[("log-rotation-policy", "A")], "cn=A,cn=Log Rotation Policies,cn=config"),
         (&[("sasl-mechanism-handler", "PLAIN")], "cn=PLAIN,cn=SASL Mechanisms,cn=config"),
         (&[("root-dn", "")], "cn=Root DNs,cn=config"),

@@ -20,7 +20,7 @@ struct ClassNames {
     entry: &'static str,
 }
 
-const CLASS_NAMES: [ClassNames; 9] = [
+const CLASS_NAMES: [ClassNames; 10] = [
     names("global", "ds-cfg-root-config", "config"),
     names("limits", "ds-cfg-limits-rule", "Limits Rules"),
     names("root-dn", "ds-cfg-root-dn", "Root DNs"),
@@ -30,6 +30,7 @@ const CLASS_NAMES: [ClassNames; 9] = [
     names("sasl-mechanism-handler", "ds-cfg-sasl-mechanism-handler", "SASL Mechanisms"),
     names("password-policy", "ds-cfg-authentication-policy", "Password Policies"),
     names("log-publisher", "ds-cfg-log-publisher", "Loggers"),
+    names("access-log-filtering-criteria", "ds-cfg-access-log-filtering-criteria", "Filtering Criteria"),
 ];
 
 const fn names(class: &'static str, object_class: &'static str, entry: &'static str) -> ClassNames {
@@ -38,13 +39,16 @@ const fn names(class: &'static str, object_class: &'static str, entry: &'static 
 
 /// Classes between that of the class and that of the kind, and kinds that are called against the rule
 /// (`ds-cfg-KIND-CLASS`): class, kind, the rest of the object classes.
-const KINDS: [(&str, &str, &[&str]); 8] = [
+const KINDS: [(&str, &str, &[&str]); 11] = [
     ("access-control-handler", "", &["ds-cfg-dsee-compat-access-control-handler"]),
     ("backend", "", &["ds-cfg-local-backend", "ds-cfg-pluggable-backend"]),
     ("password-policy", "password-policy", &["ds-cfg-password-policy"]),
     ("password-policy", "ldap-pass-through", &["ds-cfg-ldap-pass-through-authentication-policy"]),
     ("schema-provider", "core-schema", &["ds-cfg-core-schema"]),
     ("log-publisher", "file-based-access", &["ds-cfg-access-log-publisher", "ds-cfg-file-based-access-log-publisher"]),
+    ("log-publisher", "json-file-access", &["ds-cfg-access-log-publisher", "ds-cfg-json-file-access-log-publisher"]),
+    ("log-publisher", "csv-file-access", &["ds-cfg-access-log-publisher", "ds-cfg-csv-file-access-log-publisher"]),
+    ("access-log-filtering-criteria", "generic", &[]),
     ("log-publisher", "file-based-audit", &["ds-cfg-access-log-publisher", "ds-cfg-file-based-audit-log-publisher"]),
     ("log-publisher", "file-based-error", &["ds-cfg-error-log-publisher", "ds-cfg-file-based-error-log-publisher"]),
 ];

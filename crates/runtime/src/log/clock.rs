@@ -146,6 +146,12 @@ impl LogClock {
         Self { format, zone, second: i64::MIN, text: Vec::with_capacity(40) }
     }
 
+    /// The time alone.
+    pub fn plain(&mut self, now: SystemTime) -> &[u8] {
+        let stamp = self.stamp(now);
+        stamp.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"] ")).unwrap_or(stamp)
+    }
+
     /// The line head for `now`, with brackets and the blank that follows them.
     pub fn stamp(&mut self, now: SystemTime) -> &[u8] {
         let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();

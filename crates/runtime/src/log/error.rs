@@ -1,16 +1,18 @@
 //! The error log: what an administrator should know, one line each, in OpenDJ's format.
 //!
-//! A handle is cheap to clone and may be used from any thread; a line never waits for the disk.
+//! A handle is cheap to clone and may be used from any thread; a line never waits for the disk. It may go to several
+//! logs, each with severities of its own, and which these are may change while the server runs.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use arc_swap::ArcSwap;
+
 use super::clock::{LogClock, TimeFormat};
-use super::file::LogFileSettings;
 use super::message::{Category, LINES_DROPPED, MessageKind, Severity};
 use super::text::{decimal, escaped};
-use super::writer::{LogThreadBuilder, Overload, Sink};
+use super::writer::{DropNote, Sink};
 
 fn bit(severity: Severity) -> u8 {
     1 << severity as u8
@@ -49,24 +51,29 @@ impl Default for Severities {
     }
 }
 
-/// The error log as configured.
-#[derive(Debug, Clone)]
-pub struct ErrorLogSettings {
-    /// The file and its policies.
-    pub file: LogFileSettings,
+/// What is written to one of the logs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Selection {
     /// What is written, unless a category says otherwise (`default-severity`).
     pub severities: Severities,
     /// `override-severity`: `SYNC=INFO,ERROR`.
     pub overrides: Vec<(Category, Severities)>,
-    /// Whether lines are repeated on the standard error output (a server in the foreground).
-    pub to_stderr: bool,
 }
 
-impl ErrorLogSettings {
-    /// Errors, warnings and notices into a file.
-    pub fn new(file: LogFileSettings) -> Self {
-        Self { file, severities: Severities::default(), overrides: Vec::new(), to_stderr: false }
+impl Selection {
+    fn has(&self, category: Category, severity: Severity) -> bool {
+        let special = self.overrides.iter().find(|(special, _)| *special == category);
+        special.map_or(self.severities, |(_, severities)| *severities).has(severity)
     }
+}
+
+/// One of the logs that errors go to.
+#[derive(Debug)]
+pub struct ErrorEnd {
+    /// The log.
+    pub sink: Sink,
+    /// What goes there.
+    pub selection: Selection,
 }
 
 /// Reads one `override-severity` value.
@@ -83,60 +90,50 @@ pub struct ErrorLog {
 }
 
 struct Shared {
-    sink: Option<Sink>,
+    ends: ArcSwap<Vec<ErrorEnd>>,
     clock: Mutex<LogClock>,
-    severities: Severities,
-    overrides: Vec<(Category, Severities)>,
-    to_stderr: bool,
+    /// Whether lines go to the standard error output while there is no log.
+    is_loud: bool,
 }
 
 impl ErrorLog {
-    /// Opens the log's file.
-    pub fn open(builder: &mut LogThreadBuilder, settings: ErrorLogSettings) -> std::io::Result<Self> {
-        let file = builder.open(settings.file, TimeFormat::default(), drop_note)?;
-        let sink = Some(builder.sink(file, Overload::Drop));
-        Ok(Self::with_sink(sink, settings.severities, settings.overrides, settings.to_stderr))
-    }
-
-    /// A log that writes to the standard error output only.
+    /// A log that writes to the standard error output until it is told of logs.
     pub fn stderr() -> Self {
-        Self::with_sink(None, Severities::default(), Vec::new(), true)
+        Self::with(true)
     }
 
-    /// A log that keeps silent, for tests and tools.
+    /// A log that keeps silent until it is told of logs, for tests and tools.
     pub fn silent() -> Self {
-        Self::with_sink(None, Severities(0), Vec::new(), false)
+        Self::with(false)
     }
 
-    fn with_sink(
-        sink: Option<Sink>,
-        severities: Severities,
-        overrides: Vec<(Category, Severities)>,
-        to_stderr: bool,
-    ) -> Self {
+    fn with(is_loud: bool) -> Self {
         let clock = Mutex::new(LogClock::new(TimeFormat::default()));
-        Self { shared: Arc::new(Shared { sink, clock, severities, overrides, to_stderr }) }
+        Self { shared: Arc::new(Shared { ends: ArcSwap::default(), clock, is_loud }) }
     }
 
-    /// Whether a line of this kind would be written.
-    pub fn is_enabled(&self, category: Category, severity: Severity) -> bool {
-        let special = self.shared.overrides.iter().find(|(special, _)| *special == category);
-        special.map_or(self.shared.severities, |(_, severities)| *severities).has(severity)
+    /// Lines go to these logs from now on.
+    pub fn set(&self, ends: Vec<ErrorEnd>) {
+        self.shared.ends.store(Arc::new(ends));
     }
 
     /// Writes one line.
     pub fn report(&self, kind: MessageKind, message: impl fmt::Display) {
-        if !self.is_enabled(kind.category, kind.severity) {
+        let ends = self.shared.ends.load();
+        let is_default = || Severities::default().has(kind.severity);
+        let is_to_stderr = ends.is_empty() && self.shared.is_loud && is_default();
+        let is_wanted = |end: &&ErrorEnd| end.selection.has(kind.category, kind.severity);
+        if !is_to_stderr && !ends.iter().any(|end| is_wanted(&end)) {
             return;
         }
         let mut line =
             self.shared.clock.lock().unwrap_or_else(PoisonError::into_inner).stamp(SystemTime::now()).to_vec();
         fields(&mut line, kind, &message.to_string());
         line.push(b'\n');
-        if let Some(sink) = &self.shared.sink {
-            sink.append(|out| out.extend_from_slice(&line));
+        for end in ends.iter().filter(is_wanted) {
+            end.sink.append(|out| out.extend_from_slice(&line));
         }
-        if self.shared.to_stderr {
+        if is_to_stderr {
             eprint!("{}", String::from_utf8_lossy(&line));
         }
     }
@@ -144,7 +141,7 @@ impl ErrorLog {
 
 impl fmt::Debug for ErrorLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ErrorLog").field("to_stderr", &self.shared.to_stderr).finish_non_exhaustive()
+        f.debug_struct("ErrorLog").field("is_loud", &self.shared.is_loud).finish_non_exhaustive()
     }
 }
 
@@ -165,31 +162,51 @@ fn fields(out: &mut Vec<u8>, kind: MessageKind, message: &str) {
     }
 }
 
-fn drop_note(out: &mut Vec<u8>, count: u64) {
-    let message = format!("{count} lines were dropped because the disk did not keep up");
-    fields(out, LINES_DROPPED, &message);
+/// The line about missing lines of an error log.
+pub fn drop_note() -> DropNote {
+    let mut clock = LogClock::new(TimeFormat::default());
+    Box::new(move |out, count, now| {
+        out.extend_from_slice(clock.stamp(now));
+        let message = format!("{count} lines are missing because they could not be written in time");
+        fields(out, LINES_DROPPED, &message);
+        out.push(b'\n');
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use super::super::file::{LogFile, LogFileSettings};
+    use super::super::writer::{Destination, LogWriter, Overload};
     use super::*;
+
+    fn to_file(path: &Path) -> Destination {
+        let file = LogFile::open(LogFileSettings::new(path.to_owned()), SystemTime::now()).unwrap();
+        Destination { target: Box::new(file), note: drop_note() }
+    }
 
     #[test]
     fn line_format_and_severities() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("errors");
-        let mut builder = LogThreadBuilder::default();
-        let mut settings = ErrorLogSettings::new(LogFileSettings::new(path.clone()));
-        settings.overrides.push(parse_override("SYNC=INFO,ERROR").unwrap());
-        let log = ErrorLog::open(&mut builder, settings).unwrap();
-        let thread = builder.start().unwrap();
+        let writer = LogWriter::start("log", to_file(&path), Arc::new(|news| panic!("{news}"))).unwrap();
+        let log = ErrorLog::silent();
+        let selection =
+            Selection { overrides: vec![parse_override("SYNC=INFO,ERROR").unwrap()], ..Selection::default() };
+        let everything = Selection { severities: Severities::parse(["all"]).unwrap(), ..Selection::default() };
+        let other = LogWriter::start("log", to_file(&dir.path().join("other")), Arc::new(|_| ())).unwrap();
+        let end = |writer: &LogWriter, selection| ErrorEnd { sink: writer.sink(Overload::Drop, 1 << 20), selection };
+        log.set(vec![end(&writer, selection), end(&other, everything)]);
         let kind = |category, severity, id| MessageKind { id, category, severity, meaning: "" };
         let taken_offline = kind(Category::Backend, Severity::Notice, 370);
         log.report(taken_offline, "The backend \"userRoot\" is now\ntaken offline");
         log.report(kind(Category::Core, Severity::Info, 1), "not written");
         log.report(kind(Category::Sync, Severity::Info, 2), "written");
         log.report(kind(Category::Sync, Severity::Warning, 3), "not written");
-        thread.flush();
+        writer.flush();
+        other.flush();
+        assert_eq!(std::fs::read_to_string(dir.path().join("other")).unwrap().lines().count(), 4);
         let text = std::fs::read_to_string(path).unwrap();
         let lines: Vec<&str> = text.lines().map(|line| &line[29..]).collect();
         assert_eq!(

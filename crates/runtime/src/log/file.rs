@@ -58,6 +58,19 @@ pub struct LogFileSettings {
     pub write_out: Option<fn(&File, Range<u64>)>,
     /// What a power cut may take. `None`: whatever the system has not written yet.
     pub durability: Option<Durability>,
+    /// What each new file begins with: the names of columns, say.
+    pub head: Vec<u8>,
+}
+
+impl PartialEq for LogFileSettings {
+    /// How the disk is told is not compared: it is the same everywhere.
+    fn eq(&self, other: &Self) -> bool {
+        let key = |it: &Self| {
+            (it.path.clone(), it.mode, it.append, it.check_interval, it.rotation.clone(), it.retention.clone())
+        };
+        let bound = |it: &Self| it.durability.map(|durability| durability.unsynced_max);
+        key(self) == key(other) && bound(self) == bound(other) && self.head == other.head
+    }
 }
 
 impl LogFileSettings {
@@ -72,6 +85,7 @@ impl LogFileSettings {
             retention: Vec::new(),
             write_out: None,
             durability: None,
+            head: Vec::new(),
         }
     }
 }
@@ -152,6 +166,10 @@ impl LogFile {
     }
 
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        if self.bytes == 0 && !self.settings.head.is_empty() {
+            self.file.write_all(&self.settings.head)?;
+            self.bytes += self.settings.head.len() as u64;
+        }
         self.file.write_all(lines)?;
         self.bytes += lines.len() as u64;
         if self.bytes - self.written_out >= WRITE_OUT_BYTES {

@@ -80,15 +80,45 @@ pub fn escaped(out: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
+/// Appends a JSON string with its quotes (RFC 8259). Bytes that are not UTF-8 become `\hh`, as in DNs and filters.
+pub fn json_string(out: &mut Vec<u8>, value: &[u8]) {
+    out.push(b'"');
+    for chunk in value.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '"' | '\\' => out.extend_from_slice(&[b'\\', character as u8]),
+                '\n' => out.extend_from_slice(b"\\n"),
+                '\r' => out.extend_from_slice(b"\\r"),
+                '\t' => out.extend_from_slice(b"\\t"),
+                control if control.is_control() || matches!(control, '\u{2028}' | '\u{2029}') => {
+                    let code = u32::from(control);
+                    out.extend_from_slice(b"\\u");
+                    [12, 8, 4, 0].iter().for_each(|shift| out.push(HEX_DIGITS[(code >> shift & 15) as usize]));
+                }
+                _ => {
+                    let mut utf8 = [0u8; 4];
+                    out.extend_from_slice(character.encode_utf8(&mut utf8).as_bytes());
+                }
+            }
+        }
+        for &byte in chunk.invalid() {
+            out.push(b'\\');
+            hex(out, byte);
+        }
+    }
+    out.push(b'"');
+}
+
 fn is_plain(byte: u8) -> bool {
     (0x20..0x7f).contains(&byte) && byte != b'"'
 }
 
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 fn hex(out: &mut Vec<u8>, byte: u8) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.push(b'\\');
-    out.push(DIGITS[usize::from(byte >> 4)]);
-    out.push(DIGITS[usize::from(byte & 15)]);
+    out.push(HEX_DIGITS[usize::from(byte >> 4)]);
+    out.push(HEX_DIGITS[usize::from(byte & 15)]);
 }
 
 #[cfg(test)]

@@ -1,240 +1,191 @@
-//! The access log: OpenDJ's `multi-line` and `combined` text formats, field for field.
+//! The access logs as one event loop has them: an end of each, with the lines that it is to have.
 //!
-//! Knows the fields and their order. What a request says is written by `request_fields` into a scratch buffer once and
-//! then used for each configured log.
+//! 1. What no log can want is not even read from the request.
+//! 2. Logs whose lines look the same are given the same line, which is made once.
+//! 3. Which logs there are is looked at when a turn of the loop begins: a log that was configured meanwhile has
+//!    everything from then on.
+//!
+//! Knows neither files nor the configuration; `publishers` does.
 
-use std::net::SocketAddr;
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
-use config::EtimeResolution;
 use runtime::end::EndReason;
-use runtime::log::clock::{LogClock, TimeFormat};
-use runtime::log::file::LogFileSettings;
-use runtime::log::text::{decimal, escaped, number_field, quoted_field, signed, word_field};
-use runtime::log::writer::{BUFFER_BYTES_MAX, FileId, LogThreadBuilder, Overload, Sink};
+use runtime::log::writer::Sink;
 
+use super::criteria::{Asked, Filter, record_of};
+use super::event::{LoggedRequest, OperationIds, Origin, ResultFields};
+use super::format::{Event, Formatter, RecordIds, Shape};
+use super::matched::Matched;
 use crate::metrics::OperationKind;
 
-/// `log-format` of a file-based access log publisher.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LogFormat {
-    /// A `REQ` line when a request is read and a `RES` line when it is answered.
-    #[default]
-    MultiLine,
-    /// One line when it is answered, with the fields of both.
-    Combined,
+/// An access log, ready to give each loop its end.
+pub struct AccessPublisher {
+    /// What its lines look like.
+    pub shape: Shape,
+    /// What it has.
+    pub filter: Arc<Filter>,
+    /// Makes an end, while the log is there.
+    pub sink: Box<dyn Fn() -> Option<Sink> + Send + Sync>,
 }
 
-/// One access log as configured.
-#[derive(Debug, Clone)]
-pub struct AccessLogSettings {
-    /// The file and its policies.
-    pub file: LogFileSettings,
-    /// Line format.
-    pub format: LogFormat,
-    /// Time stamps.
-    pub time_format: TimeFormat,
-    /// Unit of `etime`.
-    pub etime: EtimeResolution,
-    /// Whether `requestControls` and `responseControls` are written (`log-control-oids`).
-    pub control_oids: bool,
-    /// What to do when the disk does not keep up.
-    pub overload: Overload,
-    /// Most bytes that one event loop may have waiting for the file (`queue-size`, there in lines).
-    pub queue_bytes_max: usize,
+/// The access logs of the server, as all loops see them.
+pub struct AccessPublishers {
+    generation: AtomicU64,
+    all: Mutex<Arc<[AccessPublisher]>>,
+    ids: Arc<RecordIds>,
 }
 
-impl AccessLogSettings {
-    /// OpenDJ's defaults for a file.
-    pub fn new(file: LogFileSettings) -> Self {
-        Self {
-            file,
-            format: LogFormat::default(),
-            time_format: TimeFormat::default(),
-            etime: EtimeResolution::Milliseconds,
-            control_oids: false,
-            overload: Overload::default(),
-            queue_bytes_max: BUFFER_BYTES_MAX,
-        }
+impl AccessPublishers {
+    /// None yet.
+    pub fn new(ids: Arc<RecordIds>) -> Self {
+        Self { generation: AtomicU64::new(0), all: Mutex::new(Arc::new([])), ids }
+    }
+
+    /// These from now on.
+    pub fn set(&self, publishers: Vec<AccessPublisher>) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = publishers.into();
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Numbers records.
+    pub fn ids(&self) -> &Arc<RecordIds> {
+        &self.ids
+    }
+
+    /// The logs, and the generation that they are of.
+    fn all(&self) -> (u64, Arc<[AccessPublisher]>) {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.generation.load(Ordering::Acquire), Arc::clone(&all))
     }
 }
 
-/// Why a connection ended, in OpenDJ's words: the text of the `reason` field.
-fn reason_text(reason: EndReason) -> &'static str {
-    match reason {
-        EndReason::Goodbye => "Client Unbind",
-        EndReason::ClientDisconnect => "Client Disconnect",
-        EndReason::Rejected => "Client Connection Rejected",
-        EndReason::IoError => "I/O Error",
-        EndReason::ProtocolError => "Protocol Error",
-        EndReason::InvalidCredentials => "Invalid Credentials",
-        EndReason::Administrator => "Administrative Termination",
-        EndReason::ServerShutdown => "Server Shutdown",
-        EndReason::SecurityProblem => "Security Problem",
-        EndReason::MaxRequestSize => "Maximum Request Size Exceeded",
-        EndReason::IdleTimeLimit => "Idle Time Limit Exceeded",
-        EndReason::IoTimeout => "I/O Timeout",
-        EndReason::ServerError => "Server Error",
-    }
-}
-
-/// One end of a connection as it is printed.
-#[derive(Debug, Clone, Copy)]
-pub enum EndPoint<'a> {
-    /// TCP.
-    Address(SocketAddr),
-    /// A local process (ldapi), by its credentials.
-    Process {
-        /// User of the process.
-        uid: u32,
-        /// Process id.
-        pid: i32,
-    },
-    /// The path of a unix socket.
-    Path(&'a str),
-}
-
-/// Which operation a line is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OperationIds {
-    /// Connection number, unique in the life of the server.
-    pub connection: u64,
-    /// Number of the request on its connection, from 0.
-    pub operation: u64,
-    /// The client's message id.
-    pub message: i32,
-}
-
-/// What the response part of a line says.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ResultFields<'a> {
-    /// LDAP result code.
-    pub code: i32,
-    /// Diagnostic message, if any.
-    pub message: &'a str,
-    /// Why a bind failed; not sent to the client.
-    pub auth_failure: Option<&'a str>,
-    /// Who a bind authenticated, or tried to.
-    pub auth_dn: Option<&'a str>,
-    /// Entries returned; searches only.
-    pub entries: Option<u64>,
-    /// The search had to look at entries one by one.
-    pub is_unindexed: bool,
-    /// Further items, already formatted, each with a leading blank.
-    pub additional: &'a [u8],
-    /// Who the operation acted as (proxied authorization), if that is not the connection's user.
-    pub acting_as: Option<&'a str>,
-    /// Where the time of an update went: `queue` (waiting for other updates), `apply`, `sync`, in the unit of `etime`.
-    pub phases: Option<&'a store::Phases>,
-    /// Time from the end of decoding to the response.
-    pub elapsed: Duration,
-    /// OIDs of response controls, separated by commas.
-    pub response_controls: &'a str,
-}
-
-/// One loop's end of all configured access logs.
-#[derive(Debug)]
+/// See the module.
 pub struct AccessLog {
-    publishers: Vec<Publisher>,
+    shared: Arc<AccessPublishers>,
+    generation: u64,
+    /// Those whose lines look the same stand together.
+    ends: Vec<End>,
+    criteria_count: usize,
     now: SystemTime,
+    scratch: Vec<u8>,
 }
 
-#[derive(Debug)]
-struct Publisher {
+struct End {
     sink: Sink,
-    clock: LogClock,
-    format: LogFormat,
-    etime: EtimeResolution,
-    control_oids: bool,
-}
-
-/// An access log whose file is open, ready to give each loop its end.
-#[derive(Debug)]
-pub struct OpenAccessLog {
-    file: FileId,
-    settings: AccessLogSettings,
-}
-
-impl OpenAccessLog {
-    /// Opens the file.
-    pub fn open(builder: &mut LogThreadBuilder, settings: AccessLogSettings) -> std::io::Result<Self> {
-        let file = builder.open(settings.file.clone(), settings.time_format.clone(), drop_note)?;
-        Ok(Self { file, settings })
-    }
+    formatter: Formatter,
+    filter: Arc<Filter>,
+    /// Number of the filter's first criterion among those of all logs.
+    first: usize,
+    /// The end before has lines of the same shape.
+    is_as_before: bool,
+    /// And so has the one behind.
+    is_as_behind: bool,
 }
 
 impl AccessLog {
-    /// One loop's ends of `logs`.
-    pub fn new(builder: &mut LogThreadBuilder, logs: &[OpenAccessLog]) -> Self {
-        let publishers = logs
-            .iter()
-            .map(|log| Publisher {
-                sink: builder.sink_with_limit(log.file, log.settings.overload, log.settings.queue_bytes_max),
-                clock: LogClock::new(log.settings.time_format.clone()),
-                format: log.settings.format,
-                etime: log.settings.etime,
-                control_oids: log.settings.control_oids,
-            })
-            .collect();
-        Self { publishers, now: SystemTime::UNIX_EPOCH }
+    /// One loop's ends of the logs.
+    pub fn new(shared: &Arc<AccessPublishers>) -> Self {
+        let mut log = Self {
+            shared: Arc::clone(shared),
+            generation: 0,
+            ends: Vec::new(),
+            criteria_count: 0,
+            now: SystemTime::UNIX_EPOCH,
+            scratch: Vec::new(),
+        };
+        log.renew();
+        log
     }
 
     /// Whether there is anything to write for.
     pub fn is_enabled(&self) -> bool {
-        !self.publishers.is_empty()
+        !self.ends.is_empty()
     }
 
     /// Whether any log wants the OIDs of controls.
     pub fn wants_control_oids(&self) -> bool {
-        self.publishers.iter().any(|publisher| publisher.control_oids)
+        self.ends.iter().any(|end| end.formatter.shape().control_oids)
     }
 
-    /// Sets the time that the following lines carry.
-    pub fn set_time(&mut self, now: SystemTime) {
+    /// Sets the time that the following lines carry, and looks whether there are other logs now. Returns whether that
+    /// is so.
+    pub fn begin_turn(&mut self, now: SystemTime) -> bool {
         self.now = now;
+        let is_other = self.shared.generation.load(Ordering::Acquire) != self.generation;
+        if is_other {
+            self.renew();
+        }
+        is_other
     }
 
-    /// Lines dropped because the disk did not keep up.
-    pub fn dropped(&self) -> u64 {
-        self.publishers.iter().map(|publisher| publisher.sink.dropped()).sum()
+    fn renew(&mut self) {
+        let (generation, all) = self.shared.all();
+        let mut order: Vec<&AccessPublisher> = Vec::new();
+        for publisher in all.iter() {
+            let at = order.iter().rposition(|other| other.shape == publisher.shape).map_or(order.len(), |at| at + 1);
+            order.insert(at, publisher);
+        }
+        let is_as =
+            |one: Option<&&AccessPublisher>, other: &AccessPublisher| one.is_some_and(|one| one.shape == other.shape);
+        let mut first = 0;
+        self.ends.clear();
+        for (at, publisher) in order.iter().enumerate() {
+            let Some(sink) = (publisher.sink)() else { continue };
+            self.ends.push(End {
+                sink,
+                formatter: Formatter::new(publisher.shape.clone(), self.shared.ids()),
+                filter: Arc::clone(&publisher.filter),
+                first,
+                is_as_before: at > 0 && is_as(order.get(at - 1), publisher),
+                is_as_behind: is_as(order.get(at + 1), publisher),
+            });
+            first += publisher.filter.count();
+        }
+        self.criteria_count = first;
+        self.generation = generation;
     }
 
     /// A client connected.
-    pub fn connect(&mut self, connection: u64, from: EndPoint<'_>, to: EndPoint<'_>, protocol: &str) {
-        self.each(|out, _| {
-            out.extend_from_slice(b"CONNECT");
-            number_field(out, "conn", connection);
-            end_point(out, " from=", from);
-            end_point(out, " to=", to);
-            word_field(out, "protocol", protocol.as_bytes());
-        });
+    pub fn connect(&mut self, asked: &Asked<'_>) {
+        self.write(Event::Connect(asked.origin), |end| end.filter.has_connection(asked));
     }
 
     /// A connection ended.
-    pub fn disconnect(&mut self, connection: u64, reason: EndReason, message: &str) {
-        self.each(|out, _| {
-            out.extend_from_slice(b"DISCONNECT");
-            number_field(out, "conn", connection);
-            quoted_field(out, "reason", reason_text(reason).as_bytes());
-            if !message.is_empty() {
-                quoted_field(out, "msg", message.as_bytes());
-            }
-        });
+    pub fn disconnect(&mut self, asked: &Asked<'_>, reason: EndReason, message: &str) {
+        let event = Event::Disconnect(asked.origin, reason, message);
+        self.write(event, |end| end.filter.has_connection(asked));
     }
 
-    /// A request was read: a line of its own in the multi-line format, and always where the response comes never
-    /// (unbind) or perhaps days later (`is_endless`: a persistent search).
-    pub fn request(&mut self, kind: OperationKind, ids: OperationIds, fields: &[u8], controls: &str, is_endless: bool) {
-        for publisher in &mut self.publishers {
-            if publisher.format == LogFormat::Combined && kind != OperationKind::Unbind && !is_endless {
-                continue;
-            }
-            publisher.line(self.now, |out, publisher| {
-                head(out, kind, " REQ", ids);
-                out.extend_from_slice(fields);
-                publisher.controls(out, "requestControls", controls);
-            });
+    /// Judges a request by the criteria of all logs. Returns whether any of them may have it or its answer.
+    pub fn judge(&self, asked: &Asked<'_>, matched: &mut Matched) -> bool {
+        *matched = Matched::none_of(self.generation, self.criteria_count);
+        let mut is_wanted = false;
+        for end in &self.ends {
+            is_wanted |= end.filter.judge(asked, end.first, matched);
         }
+        is_wanted
+    }
+
+    /// Whether a request was judged by the criteria that there are now.
+    pub fn has_judged(&self, request: &LoggedRequest) -> bool {
+        request.matched.is_of(self.generation)
+    }
+
+    /// A request was read that [`AccessLog::judge`] said may be wanted. `is_endless`: a persistent search.
+    pub fn request(
+        &mut self,
+        kind: OperationKind,
+        ids: OperationIds,
+        origin: &Origin<'_>,
+        request: &LoggedRequest,
+        is_endless: bool,
+    ) {
+        self.write(Event::Request(kind, ids, origin, request), |end| {
+            end.formatter.has_request_lines(kind, is_endless) && end.filter.has_request(end.first, &request.matched)
+        });
     }
 
     /// A request was answered.
@@ -242,250 +193,50 @@ impl AccessLog {
         &mut self,
         kind: OperationKind,
         ids: OperationIds,
-        fields: &[u8],
-        controls: &str,
+        origin: &Origin<'_>,
+        request: &LoggedRequest,
         result: &ResultFields<'_>,
     ) {
-        for publisher in &mut self.publishers {
-            let format = publisher.format;
-            publisher.line(self.now, |out, publisher| {
-                match format {
-                    LogFormat::MultiLine => head(out, kind, " RES", ids),
-                    LogFormat::Combined => {
-                        head(out, kind, "", ids);
-                        out.extend_from_slice(fields);
-                        publisher.controls(out, "requestControls", controls);
-                    }
-                }
-                result_fields(out, result, publisher);
-            });
-        }
-    }
-
-    /// A change that the server made by itself, because of the operation `ids`. `fields` say what was changed.
-    pub fn internal(&mut self, kind: OperationKind, ids: OperationIds, fields: &[u8], result: &ResultFields<'_>) {
-        for publisher in &mut self.publishers {
-            publisher.line(self.now, |out, publisher| {
-                head(out, kind, "", ids);
-                word_field(out, "type", b"internal");
-                out.extend_from_slice(fields);
-                result_fields(out, result, publisher);
-            });
-        }
-    }
-
-    fn each(&mut self, mut write: impl FnMut(&mut Vec<u8>, &PublisherView)) {
-        for publisher in &mut self.publishers {
-            publisher.line(self.now, &mut write);
-        }
-    }
-}
-
-/// The parts of a publisher that shape a line.
-struct PublisherView {
-    etime: EtimeResolution,
-    control_oids: bool,
-}
-
-impl PublisherView {
-    fn controls(&self, out: &mut Vec<u8>, label: &str, oids: &str) {
-        if self.control_oids && !oids.is_empty() {
-            word_field(out, label, oids.as_bytes());
-        }
-    }
-}
-
-impl Publisher {
-    fn line(&mut self, now: SystemTime, write: impl FnOnce(&mut Vec<u8>, &PublisherView)) {
-        let view = PublisherView { etime: self.etime, control_oids: self.control_oids };
-        let stamp = self.clock.stamp(now);
-        self.sink.append(|out| {
-            out.extend_from_slice(stamp);
-            write(out, &view);
-            out.push(b'\n');
+        self.write(Event::Response(kind, ids, origin, request, result), |end| {
+            end.filter.has_response(kind, result, end.first, &request.matched)
         });
     }
-}
 
-fn head(out: &mut Vec<u8>, kind: OperationKind, part: &str, ids: OperationIds) {
-    out.extend_from_slice(kind.log_name().as_bytes());
-    out.extend_from_slice(part.as_bytes());
-    number_field(out, "conn", ids.connection);
-    number_field(out, "op", ids.operation);
-    out.extend_from_slice(b" msgID=");
-    signed(out, i64::from(ids.message));
-}
-
-fn result_fields(out: &mut Vec<u8>, result: &ResultFields<'_>, publisher: &PublisherView) {
-    out.extend_from_slice(b" result=");
-    signed(out, i64::from(result.code));
-    if !result.message.is_empty() {
-        quoted_field(out, "message", result.message.as_bytes());
-    }
-    if let Some(reason) = result.auth_failure {
-        quoted_field(out, "authFailureReason", reason.as_bytes());
-    }
-    if let Some(dn) = result.auth_dn {
-        quoted_field(out, "authDN", dn.as_bytes());
-    }
-    if let Some(entries) = result.entries {
-        number_field(out, "nentries", entries);
-    }
-    if result.is_unindexed {
-        out.extend_from_slice(b" unindexed");
-    }
-    out.extend_from_slice(result.additional);
-    if let Some(dn) = result.acting_as {
-        quoted_field(out, "authzDN", dn.as_bytes());
-    }
-    publisher.controls(out, "responseControls", result.response_controls);
-    let mut time_field = |label: &str, time: Duration| {
-        let time = match publisher.etime {
-            EtimeResolution::Milliseconds => time.as_millis(),
-            EtimeResolution::Microseconds => time.as_micros(),
-            EtimeResolution::Nanoseconds => time.as_nanos(),
-        };
-        number_field(out, label, u64::try_from(time).unwrap_or(u64::MAX));
-    };
-    if let Some(phases) = result.phases {
-        let us = |us: u32| Duration::from_micros(us.into());
-        time_field("queue", us(phases.queue_us) + us(phases.batch_us));
-        time_field("apply", us(phases.apply_us));
-        time_field("sync", us(phases.sync_us));
-    }
-    time_field("etime", result.elapsed);
-}
-
-fn end_point(out: &mut Vec<u8>, label: &str, end: EndPoint<'_>) {
-    out.extend_from_slice(label.as_bytes());
-    match end {
-        EndPoint::Address(address) => {
-            // Rare enough (once a connection) for `fmt`.
-            out.extend_from_slice(address.to_string().as_bytes());
-        }
-        EndPoint::Process { uid, pid } => {
-            out.extend_from_slice(b"uid:");
-            decimal(out, u64::from(uid));
-            out.extend_from_slice(b",pid:");
-            signed(out, i64::from(pid));
-        }
-        EndPoint::Path(path) => escaped(out, path.as_bytes()),
-    }
-}
-
-fn drop_note(out: &mut Vec<u8>, count: u64) {
-    out.extend_from_slice(b"DROPPED");
-    number_field(out, "lines", count);
-    quoted_field(out, "reason", b"the disk did not keep up");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lines(format: LogFormat, etime: EtimeResolution, write: impl FnOnce(&mut AccessLog)) -> Vec<String> {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("access");
-        let mut builder = LogThreadBuilder::default();
-        let settings = AccessLogSettings {
-            format,
-            etime,
-            control_oids: true,
-            ..AccessLogSettings::new(LogFileSettings::new(path.clone()))
-        };
-        let open = OpenAccessLog::open(&mut builder, settings).unwrap();
-        let mut log = AccessLog::new(&mut builder, &[open]);
-        let thread = builder.start().unwrap();
-        write(&mut log);
-        thread.flush();
-        let text = std::fs::read_to_string(path).unwrap();
-        // `[dd/MMM/yyyy:HH:mm:ss +zzzz] ` is 29 characters.
-        text.lines().map(|line| line[29..].to_owned()).collect()
-    }
-
-    const IDS: OperationIds = OperationIds { connection: 10, operation: 1, message: 2 };
-    const SEARCH: &[u8] = b" base=\"dc=example,dc=com\" scope=sub filter=\"(objectclass=*)\" attrs=\"+,*\"";
-
-    fn scan() -> ResultFields<'static> {
-        ResultFields {
-            entries: Some(10003),
-            is_unindexed: true,
-            elapsed: Duration::from_micros(6_542_345),
-            ..ResultFields::default()
-        }
-    }
-
-    #[test]
-    fn combined_search_line_of_the_seed() {
-        // S0-44
-        let found = lines(LogFormat::Combined, EtimeResolution::Milliseconds, |log| {
-            log.request(OperationKind::Search, IDS, SEARCH, "", false);
-            log.response(OperationKind::Search, IDS, SEARCH, "", &scan());
+    /// A change that the server made by itself, because of the operation `ids`.
+    pub fn internal(
+        &mut self,
+        kind: OperationKind,
+        ids: OperationIds,
+        asked: &Asked<'_>,
+        request: &mut LoggedRequest,
+        result: &ResultFields<'_>,
+    ) {
+        debug_assert_eq!(asked.record, record_of(kind));
+        self.judge(asked, &mut request.matched);
+        let request = &*request;
+        self.write(Event::Internal(kind, ids, request, result), |end| {
+            !end.filter.suppresses_internal && end.filter.has_response(kind, result, end.first, &request.matched)
         });
-        assert_eq!(
-            found,
-            ["SEARCH conn=10 op=1 msgID=2 base=\"dc=example,dc=com\" scope=sub filter=\"(objectclass=*)\" \
-              attrs=\"+,*\" result=0 nentries=10003 unindexed etime=6542"]
-        );
     }
 
-    #[test]
-    fn multi_line_search_with_controls_and_microseconds() {
-        // S3-10, S3-12
-        let found = lines(LogFormat::MultiLine, EtimeResolution::Microseconds, |log| {
-            log.request(OperationKind::Search, IDS, SEARCH, "1.2.840.113556.1.4.319,2.16.840.1.113730.3.4.2", false);
-            let result = ResultFields {
-                code: 50,
-                message: "You do not have sufficient privileges to perform an unindexed search",
-                entries: Some(0),
-                response_controls: "1.2.840.113556.1.4.319",
-                ..scan()
-            };
-            log.response(OperationKind::Search, IDS, SEARCH, "1.2.840.113556.1.4.319", &result);
-        });
-        assert_eq!(
-            found,
-            [
-                "SEARCH REQ conn=10 op=1 msgID=2 base=\"dc=example,dc=com\" scope=sub filter=\"(objectclass=*)\" \
-                 attrs=\"+,*\" requestControls=1.2.840.113556.1.4.319,2.16.840.1.113730.3.4.2",
-                "SEARCH RES conn=10 op=1 msgID=2 result=50 message=\"You do not have sufficient privileges to perform \
-                 an unindexed search\" nentries=0 unindexed responseControls=1.2.840.113556.1.4.319 etime=6542345",
-            ]
-        );
-    }
-
-    #[test]
-    fn connection_lines_and_binds() {
-        let found = lines(LogFormat::Combined, EtimeResolution::Nanoseconds, |log| {
-            let from = EndPoint::Address("127.0.0.1:49708".parse().unwrap());
-            log.connect(4, from, EndPoint::Address("127.0.0.1:1389".parse().unwrap()), "LDAP");
-            log.connect(5, EndPoint::Process { uid: 1000, pid: 77 }, EndPoint::Path("inst/ldapi"), "LDAPI");
-            let ids = OperationIds { connection: 5, operation: 0, message: 1 };
-            let fields = b" version=3 type=SIMPLE dn=\"cn=My App,ou=Apps,dc=example,dc=com\"";
-            let failed = ResultFields {
-                code: 49,
-                auth_failure: Some("The provided password did not match"),
-                auth_dn: Some("cn=My App,ou=Apps,dc=example,dc=com"),
-                elapsed: Duration::from_nanos(1500),
-                ..ResultFields::default()
-            };
-            log.response(OperationKind::Bind, ids, fields, "", &failed);
-            log.request(OperationKind::Unbind, OperationIds { operation: 1, message: 2, ..ids }, b"", "", false);
-            log.disconnect(5, EndReason::Goodbye, "");
-            log.disconnect(4, EndReason::ProtocolError, "bad\nbytes");
-        });
-        assert_eq!(
-            found,
-            [
-                "CONNECT conn=4 from=127.0.0.1:49708 to=127.0.0.1:1389 protocol=LDAP",
-                "CONNECT conn=5 from=uid:1000,pid:77 to=inst/ldapi protocol=LDAPI",
-                "BIND conn=5 op=0 msgID=1 version=3 type=SIMPLE dn=\"cn=My App,ou=Apps,dc=example,dc=com\" result=49 \
-                 authFailureReason=\"The provided password did not match\" \
-                 authDN=\"cn=My App,ou=Apps,dc=example,dc=com\" etime=1500",
-                "UNBIND REQ conn=5 op=1 msgID=2",
-                "DISCONNECT conn=5 reason=\"Client Unbind\"",
-                "DISCONNECT conn=4 reason=\"Protocol Error\" msg=\"bad\\0abytes\"",
-            ]
-        );
+    fn write(&mut self, event: Event<'_>, mut is_wanted: impl FnMut(&End) -> bool) {
+        let mut is_made = false;
+        for end in &mut self.ends {
+            is_made &= end.is_as_before;
+            if !is_wanted(end) {
+                continue;
+            }
+            let (formatter, now) = (&mut end.formatter, self.now);
+            if !(is_made || end.is_as_behind) {
+                end.sink.append(|out| formatter.write(out, now, event));
+                continue;
+            }
+            if !is_made {
+                self.scratch.clear();
+                formatter.write(&mut self.scratch, now, event);
+                is_made = true;
+            }
+            end.sink.append(|out| out.extend_from_slice(&self.scratch));
+        }
     }
 }

@@ -31,7 +31,7 @@ const WAIT: Duration = Duration::from_millis(200);
 const FAILURE_PAUSE: Duration = Duration::from_secs(1);
 
 /// An audit log as configured.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AuditLogSettings {
     /// The file and its policies.
     pub file: LogFileSettings,

@@ -1,15 +1,16 @@
 //! What the access log says of a request: OpenDJ's fields, in OpenDJ's order.
 //!
-//! Reads decoded requests; writes into a buffer that the caller reuses, without allocating for an element.
+//! Reads decoded requests; keeps them in a buffer that the caller reuses, without allocating for an element.
 
 use std::io::Write as _;
 
 use ldap::filter::FILTER_DEPTH_MAX;
 use ldap::oids::extended as oids;
 use ldap::{Authentication, Controls, EntryRequest, FilterNode, Operation, Position, Scope, SearchRequest, Update};
-use runtime::log::text::{escaped, number_field, quoted_field, signed, word_field};
+use runtime::log::text::{decimal, escaped, signed};
 use smallvec::SmallVec;
 
+use super::fields::{Field, Fields};
 use crate::metrics::{LdapMetrics, OperationKind};
 
 /// Longest filter text that is logged; the rest is cut, because a line is for people.
@@ -57,55 +58,68 @@ pub(crate) fn count_scope(metrics: &LdapMetrics, search: &SearchRequest<'_>) {
     }
 }
 
-/// The fields of a request, each with a leading blank.
-pub(crate) fn write_fields(out: &mut Vec<u8>, operation: &Operation<'_>) {
+/// Keeps what a request says.
+pub(crate) fn capture(fields: &mut Fields, operation: &Operation<'_>) {
+    fields.clear();
     match operation {
-        Operation::Search(search) => search_fields(out, search),
+        Operation::Search(search) => search_fields(fields, search),
         Operation::Bind(bind) => {
-            out.extend_from_slice(b" version=");
-            signed(out, bind.version);
+            fields.push_with(Field::Version, |out| signed(out, bind.version));
             match bind.authentication {
-                Authentication::Simple(_) => out.extend_from_slice(b" type=SIMPLE"),
-                Authentication::Unknown { tag } => {
-                    let _ = write!(out, " type={tag:#04x}");
-                }
+                Authentication::Simple(_) => fields.push(Field::AuthType, b"SIMPLE"),
+                Authentication::Unknown { tag } => fields.push_with(Field::AuthType, |out| {
+                    let _ = write!(out, "{tag:#04x}");
+                }),
                 Authentication::Sasl { mechanism, .. } => {
-                    out.extend_from_slice(b" type=SASL");
-                    word_field(out, "mechanism", mechanism);
+                    fields.push(Field::AuthType, b"SASL");
+                    fields.push(Field::Mechanism, mechanism);
                 }
             }
-            quoted_field(out, "dn", bind.name);
+            fields.push(Field::Dn, bind.name);
         }
         Operation::Update(Update::Entry(update)) => {
             let request = update.request();
-            quoted_field(out, "dn", request.entry());
+            fields.push(Field::Dn, request.entry());
             if let EntryRequest::ModifyDn(rename) = request {
-                quoted_field(out, "newRDN", rename.new_rdn);
-                quoted_field(out, "deleteOldRDN", if rename.delete_old_rdn { b"true" } else { b"false" });
+                fields.push(Field::NewRdn, rename.new_rdn);
+                fields.push(Field::DeleteOldRdn, if rename.delete_old_rdn { b"true" } else { b"false" });
                 if let Some(superior) = rename.new_superior {
-                    quoted_field(out, "newSuperior", superior);
+                    fields.push(Field::NewSuperior, superior);
                 }
             }
         }
         Operation::Compare(compare) => {
-            quoted_field(out, "dn", compare.entry);
-            word_field(out, "attr", compare.attribute);
+            fields.push(Field::Dn, compare.entry);
+            fields.push(Field::Attribute, compare.attribute);
         }
-        Operation::Abandon(target) => number_field(out, "idToAbandon", u64::from(target.unsigned_abs())),
+        Operation::Abandon(target) => {
+            fields.push_with(Field::IdToAbandon, |out| decimal(out, u64::from(target.unsigned_abs())));
+        }
         other => {
             if let Some(oid) = other.extended_oid() {
-                extended_fields(out, oid);
+                capture_extended(fields, oid);
             }
         }
     }
 }
 
-/// The fields of an extended request.
-pub(crate) fn extended_fields(out: &mut Vec<u8>, oid: &[u8]) {
+/// Keeps what an extended request says.
+pub(crate) fn capture_extended(fields: &mut Fields, oid: &[u8]) {
     if let Some(name) = extended_name(oid) {
-        quoted_field(out, "name", name.as_bytes());
+        fields.push(Field::Name, name.as_bytes());
     }
-    quoted_field(out, "oid", oid);
+    fields.push(Field::Oid, oid);
+}
+
+/// The entry that a request is about, or where a search begins.
+pub(crate) fn target<'m>(operation: &Operation<'m>) -> Option<&'m [u8]> {
+    match operation {
+        Operation::Search(search) => Some(search.base),
+        Operation::Bind(bind) => Some(bind.name),
+        Operation::Compare(compare) => Some(compare.entry),
+        Operation::Update(Update::Entry(update)) => Some(update.request().entry()),
+        _ => None,
+    }
 }
 
 /// The OIDs of all controls, separated by commas.
@@ -138,23 +152,16 @@ fn extended_name(oid: &[u8]) -> Option<&'static str> {
     NAMES.iter().find(|(known, _)| known.as_bytes() == oid).map(|(_, name)| *name)
 }
 
-fn search_fields(out: &mut Vec<u8>, search: &SearchRequest<'_>) {
-    quoted_field(out, "base", search.base);
-    out.extend_from_slice(b" scope=");
-    out.extend_from_slice(search.scope.as_str().as_bytes());
-    out.extend_from_slice(b" filter=\"");
-    write_filter(out, search.filter.nodes());
-    out.extend_from_slice(b"\" attrs=\"");
+fn search_fields(fields: &mut Fields, search: &SearchRequest<'_>) {
+    fields.push(Field::Base, search.base);
+    fields.push(Field::Scope, search.scope.as_str().as_bytes());
+    fields.push_with(Field::Filter, |out| write_filter(out, search.filter.nodes()));
     if search.attributes.is_empty() {
-        out.extend_from_slice(b"ALL");
+        fields.push(Field::Wanted, b"ALL");
     }
-    for (at, attribute) in search.attributes.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        escaped(out, attribute);
+    for attribute in search.attributes.iter() {
+        fields.push(Field::Wanted, attribute);
     }
-    out.push(b'"');
 }
 
 /// RFC 4515 text of a filter, safe in a quoted field.
@@ -263,8 +270,10 @@ mod tests {
     use super::*;
 
     fn fields(operation: &Operation<'_>) -> String {
+        let mut fields = Fields::default();
+        capture(&mut fields, operation);
         let mut out = Vec::new();
-        write_fields(&mut out, operation);
+        super::super::format::write_text_fields(&mut out, &fields);
         String::from_utf8(out).unwrap()
     }
 

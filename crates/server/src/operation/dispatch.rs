@@ -1,9 +1,9 @@
 //! Who executes which operation.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use directory::{Admitted, Bound, Privilege, RequestTime, Revoked, Session};
+use directory::{Admitted, Bound, Identity, Privilege, RequestTime, Revoked, Session};
 use ldap::oids::control;
 use ldap::{ControlBuf, LdapResult, Message, Operation, ResultCode, encode};
 use runtime::listener::Audience;
@@ -12,7 +12,17 @@ use runtime::pool::Admission;
 use super::directory_executor::{DirectoryExecutor, on_loss, time_of, write_result};
 use crate::answer::Answer;
 use crate::executor::{Call, Executor, Step};
+use crate::log::criteria::Groups;
 use crate::refusal::Refusal;
+
+impl Groups for DirectoryExecutor {
+    fn is_in_group(&self, identity: &Identity, group: &str) -> bool {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+        // What cannot be read is told where it is needed; for the log, the user is in no group then.
+        self.directory.is_in_group(identity, group, now).unwrap_or(false)
+    }
+}
 
 impl Executor for DirectoryExecutor {
     fn session(&self, connection: u64, audience: Audience, now: Instant) -> Session {

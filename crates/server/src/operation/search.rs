@@ -10,7 +10,7 @@ use directory::{
     Directory, EncodeError, EntryWriter, MessageSink, SearchDone, SearchPlan, ShownEntry, WatchOutput, WatchWaker,
     Worker,
 };
-use ldap::{Message, ResultCode, SearchRequest, encode};
+use ldap::{LdapResult, Message, SearchRequest, encode};
 use runtime::backlog::Wake;
 use runtime::pool::{Admission, Turn};
 use runtime::spill::Spill;
@@ -122,9 +122,9 @@ fn run_job(
 }
 
 fn finish(out: &mut Vec<u8>, id: i32, done: SearchDone) -> Answer {
-    let masked = |code: ResultCode| format!(" accessReason=BaseDoesNotShow maskedResult={}", code.as_i32());
     Answer {
-        additional: done.masked.map_or(String::new(), masked),
+        additional: done.masked.map_or("", |_| " accessReason=BaseDoesNotShow").to_owned(),
+        masked: done.masked.map(|code| Box::new(LdapResult::new(code, ""))),
         entries: Some(done.entries_sent),
         references: done.references_sent,
         is_unindexed: done.unindexed,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ber::Tag;
 use directory::{LogNote, Submitted, UpdateCallback, UpdateDone, UpdateRequest};
 use ldap::{Message, Update, encode};
-use runtime::log::text::{quoted_field, signed, word_field};
+use runtime::log::text::word_field;
 use runtime::pool::Admission;
 
 use super::directory_executor::{DirectoryExecutor, oids_of, on_loss, write_result};
@@ -39,9 +39,14 @@ impl DirectoryExecutor {
 
 fn finish(out: &mut Vec<u8>, id: i32, tag: Tag, done: UpdateDone) -> Answer {
     let waits = Waits::writer(done.phases);
-    let additional = for_log(&done.log);
+    let (additional, masked) = (for_log(&done.log), done.log.masked);
     if tag != encode::tags::EXTENDED || done.response_value.is_none() {
-        return Answer { waits, additional, ..write_result(out, id, tag, done.result, &done.response_controls) };
+        return Answer {
+            waits,
+            additional,
+            masked,
+            ..write_result(out, id, tag, done.result, &done.response_controls)
+        };
     }
     let value = done.response_value.as_deref();
     encode::extended_response(out, id, &done.result, done.response_name, value, &done.response_controls);
@@ -51,21 +56,16 @@ fn finish(out: &mut Vec<u8>, id: i32, tag: Tag, done: UpdateDone) -> Answer {
         response_controls: oids_of(&done.response_controls),
         waits,
         additional,
+        masked,
         ..Answer::default()
     }
 }
 
-/// Items of the log about a refusal: why the client lacks the right, and what it would have been told of an entry that
-/// it may see (OpenDJ's names).
+/// Items of the log about a refusal: why the client lacks the right.
 fn for_log(note: &LogNote) -> String {
     let mut out = Vec::new();
     if !note.reason.is_empty() {
         word_field(&mut out, "accessReason", note.reason.as_bytes());
-    }
-    if let Some(masked) = &note.masked {
-        out.extend_from_slice(b" maskedResult=");
-        signed(&mut out, i64::from(masked.code.as_i32()));
-        quoted_field(&mut out, "maskedMessage", masked.message.as_bytes());
     }
     String::from_utf8_lossy(&out).into_owned()
 }

@@ -2,6 +2,10 @@
 
 use super::*;
 
+fn multi_line_form() -> Form {
+    Form::Text { combined: false, time_format: TimeFormat::default() }
+}
+
 fn without_etime(line: &str) -> String {
     let (head, etime) = line.rsplit_once(" etime=").unwrap_or((line, "0"));
     assert!(etime.bytes().all(|byte| byte.is_ascii_digit()));
@@ -49,7 +53,7 @@ fn combined() {
 
 #[test]
 fn multi_line() {
-    let server = TestServer::with(|settings, _| settings.access_logs[0].format = LogFormat::MultiLine);
+    let server = TestServer::with(|settings, _| settings.logs.access[0].shape.form = multi_line_form());
     assert_eq!(
         talk(&server),
         [

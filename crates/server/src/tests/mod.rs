@@ -31,18 +31,21 @@ use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
 use ldap::{Authentication, LdapResult, Message, Operation, ResultCode, Update, encode};
 use runtime::limits::NetworkLimits;
 use runtime::listener::{Audience, ListenAt};
-use runtime::log::error::ErrorLogSettings;
+use runtime::log::clock::TimeFormat;
 use runtime::log::file::LogFileSettings;
 use runtime::pool::{Admission, Pool, PoolLimits, TURN};
 
 use crate::answer::Answer;
 use crate::executor::{Call, Executor, Step};
 use crate::limits::Limits;
-use crate::log::{AccessLogSettings, LogFormat};
+use crate::log::criteria::Groups;
+use crate::log::format::Form;
+use crate::log::publishers::Publishers;
+use crate::log::{AccessLogSettings, ErrorLogSettings, LogSettings};
 use crate::metrics::LdapMetrics;
 use crate::refusal::Refusal;
 use crate::remote::ChunkEnd;
-use crate::{LdapListener, Logs, Server, Settings, reply};
+use crate::{LdapListener, Server, Settings, reply};
 
 /// Long enough that only a hanging test meets it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
@@ -74,6 +77,12 @@ pub(super) struct Fake {
     pool: Pool,
     /// Access rules ask for the names of hosts.
     names_hosts: bool,
+}
+
+impl Groups for Fake {
+    fn is_in_group(&self, _: &Identity, _: &str) -> bool {
+        false
+    }
 }
 
 impl Executor for Fake {
@@ -294,8 +303,8 @@ impl TestServer {
 
     pub(super) fn naming_hosts(names_hosts: bool, change: impl FnOnce(&mut Settings, &std::path::Path)) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut access = AccessLogSettings::new(LogFileSettings::new(dir.path().join("access")));
-        access.format = LogFormat::Combined;
+        let mut access = AccessLogSettings::new("access", LogFileSettings::new(dir.path().join("access")));
+        access.shape.form = Form::Text { combined: true, time_format: TimeFormat::default() };
         let mut settings = Settings {
             http: crate::http_settings::HttpSettings::default(),
             listeners: vec![LdapListener::new(ListenAt::Tcp("127.0.0.1:0".parse().unwrap()))],
@@ -304,9 +313,11 @@ impl TestServer {
                 network: NetworkLimits { tick: Duration::from_millis(20), ..NetworkLimits::default() },
                 ..Limits::default()
             },
-            access_logs: vec![access],
-            audit_logs: Vec::new(),
-            error_logs: vec![ErrorLogSettings::new(LogFileSettings::new(dir.path().join("errors")))],
+            logs: LogSettings {
+                access: vec![access],
+                audit: Vec::new(),
+                error: vec![ErrorLogSettings::new("errors", LogFileSettings::new(dir.path().join("errors")))],
+            },
             stall_threshold: None,
             loops: 2,
         };
@@ -315,7 +326,8 @@ impl TestServer {
         let limits =
             PoolLimits { running_max: 2, queue_max: 16, wait_max: None, threads_max: 8, turn: TURN, niceness: 0 };
         let pool = Pool::new("test", limits);
-        let logs = Logs::open(&settings).unwrap();
+        let logs = Arc::new(Publishers::new());
+        logs.set(&settings.logs, &schema::Schema::standard()).unwrap();
         let executor =
             || Box::new(Fake { gate: Arc::clone(&gate), pool: pool.clone(), names_hosts }) as Box<dyn Executor>;
         let server = Server::launch(settings, logs, executor).unwrap();

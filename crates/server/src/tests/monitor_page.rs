@@ -49,6 +49,7 @@ fn page() -> (Shown, BTreeSet<String>) {
 fn general(entry: &str, attribute: &str) -> (String, String) {
     let entry = match entry {
         "" => "monitor".to_owned(),
+        name if name.starts_with("Log Publisher ") => "Log Publisher NAME".to_owned(),
         name if name.contains(" Connection Handler ") => "PROTOCOL Connection Handler ADDRESS".to_owned(),
         name => name.replace("userRoot ", "ID "),
     };

@@ -38,8 +38,7 @@ impl Real {
         let (config, directory) = (directory.config().clone(), Arc::new(directory));
         let mut settings = Settings::from_config(&config).unwrap();
         settings.listeners[0].network.at = ListenAt::Tcp("127.0.0.1:0".parse().unwrap());
-        let logs = Logs::open(&settings).unwrap();
-        let server = Server::start_with(Arc::clone(&directory), settings, logs).unwrap();
+        let server = Server::start_with(Arc::clone(&directory), settings).unwrap();
         Self { server: Some(server), directory, dir }
     }
 

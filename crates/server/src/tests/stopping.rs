@@ -60,13 +60,11 @@ fn a_stopped_server_leaves_its_port_and_socket_to_the_next() {
             listeners: vec![LdapListener::new(ListenAt::Tcp(address))],
             connection_rules: Arc::default(),
             limits: Limits::default(),
-            access_logs: Vec::new(),
-            audit_logs: Vec::new(),
-            error_logs: Vec::new(),
+            logs: LogSettings::default(),
             stall_threshold: None,
             loops: 1,
         };
-        let logs = Logs::open(&settings).unwrap();
+        let logs = Arc::new(Publishers::new());
         let pool = Pool::new(
             "test",
             PoolLimits { running_max: 1, queue_max: 1, wait_max: None, threads_max: 1, turn: TURN, niceness: 0 },
