@@ -212,6 +212,8 @@ fn companions(variant: &Variant, property: &Property) -> &'static [(&'static str
         ("ldap-pass-through", "cached-password-storage-scheme" | "cached-password-ttl") => {
             &[("use-password-caching", "true")]
         }
+        ("file-based-audit", "enabled") => &[],
+        ("file-based-audit", _) => &[("enabled", "true")],
         ("", "saslauthd-timeout") => &[("saslauthd-socket", "mux")],
         (_, "ssl-client-auth-policy") => &[("key-manager-provider", "one"), ("trust-manager-provider", "one")],
         ("smtp", "recipient-address") => &[],

@@ -55,6 +55,9 @@ impl LdapLoop {
             let target = self.request.fields.target().map(<[u8]>::to_vec);
             self.judge(client, kind, target.as_deref());
         }
+        if kind == OperationKind::Bind && self.log.has_criteria() {
+            self.judge_bind_again(client);
+        }
         let result = ResultFields {
             code: answer.code.as_i32(),
             message: &answer.message,

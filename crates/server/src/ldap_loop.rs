@@ -90,6 +90,17 @@ impl LdapLoop {
         self.log.judge(&asked, &mut self.request.matched)
     }
 
+    /// Has the logs judge a bind that was answered.
+    pub(crate) fn judge_bind_again(&mut self, client: &Client) {
+        let origin = origin_of(&self.listeners, client);
+        let user = Some(&client.state.session.identity);
+        let request = &mut self.request;
+        let target = request.fields.target();
+        let (record, groups) = (record_of(OperationKind::Bind), self.executor.as_ref());
+        let asked = Asked { record, origin: &origin, user, target, groups };
+        self.log.judge_bind_again(&asked, &mut request.matched);
+    }
+
     /// The same as [`LdapLoop::notice`].
     pub(crate) fn notice_refusal(&self, client: &mut Client, refusal: Refusal) -> End {
         self.notice(client, refusal.code(), &refusal.to_string())

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use config::LogRecordType;
 use runtime::end::EndReason;
 use runtime::log::writer::Sink;
 
@@ -83,6 +84,13 @@ struct End {
     is_as_before: bool,
     /// And so has the one behind.
     is_as_behind: bool,
+}
+
+impl End {
+    /// Whether it judges a request of that kind when it is answered: a bind, which has no line of its own before.
+    fn judges_again(&self, record: LogRecordType) -> bool {
+        record == LogRecordType::Bind && !self.formatter.has_request_lines(OperationKind::Bind, false)
+    }
 }
 
 impl AccessLog {
@@ -164,9 +172,21 @@ impl AccessLog {
         *matched = Matched::none_of(self.generation, self.criteria_count);
         let mut is_wanted = false;
         for end in &self.ends {
-            is_wanted |= end.filter.judge(asked, end.first, matched);
+            is_wanted |= end.filter.judge(asked, end.first, matched) || end.judges_again(asked.record);
         }
         is_wanted
+    }
+
+    /// Judges a bind that was answered by who is bound now, for the logs that go by that.
+    pub fn judge_bind_again(&self, asked: &Asked<'_>, matched: &mut Matched) {
+        for end in self.ends.iter().filter(|end| end.judges_again(asked.record)) {
+            end.filter.judge(asked, end.first, matched);
+        }
+    }
+
+    /// Whether any log has criteria.
+    pub fn has_criteria(&self) -> bool {
+        self.criteria_count > 0
     }
 
     /// Whether a request was judged by the criteria that there are now.

@@ -1,8 +1,9 @@
 //! Which operations a log has: OpenDJ's filtering criteria with its meaning.
 //!
 //! All that one of the criteria sets has to match, and one value of several; `inclusive` writes what matches one of the
-//! criteria, `exclusive` what matches none. What a request tells is judged when it comes (so that a bind is judged by
-//! who was bound before it), what an answer tells when it is there. Every comparison with a number is strict.
+//! criteria, `exclusive` what matches none. What a request tells is judged when it comes, what an answer tells when it is
+//! there. A log that has no lines of requests judges a bind by who is bound then; one that has them, by who was bound
+//! before. Every comparison with a number is strict.
 //!
 //! Knows no line and no file.
 
@@ -97,11 +98,13 @@ impl Filter {
         let mut may_match = false;
         let mut must_match = false;
         for (at, criterion) in self.criteria.iter().enumerate() {
-            if criterion.matches(asked) {
-                matched.set(first + at);
-                may_match = true;
-                must_match |= !criterion.asks_of_response;
+            if !criterion.matches(asked) {
+                matched.clear(first + at);
+                continue;
             }
+            matched.set(first + at);
+            may_match = true;
+            must_match |= !criterion.asks_of_response;
         }
         match self.policy {
             FilteringPolicy::NoFiltering => true,

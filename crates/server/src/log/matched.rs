@@ -28,6 +28,13 @@ impl Matched {
         }
     }
 
+    /// That one does not match.
+    pub fn clear(&mut self, number: usize) {
+        if let Some(word) = self.bits.get_mut(number / 64) {
+            *word &= !(1 << (number % 64));
+        }
+    }
+
     /// Whether that one matches.
     pub fn has(&self, number: usize) -> bool {
         self.bits.get(number / 64).is_some_and(|word| word & (1 << (number % 64)) != 0)
