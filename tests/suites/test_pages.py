@@ -18,7 +18,7 @@ COMMANDS = {
     "ldif-tools": 5,
     "linux-logins": 2,
     "load-tools": 7,
-    "logs": 5,
+    "logs": 4,
     "logins": 2,
     "logstat": 2,
     "metrics": 4,

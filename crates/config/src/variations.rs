@@ -313,7 +313,7 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Aci, _) => ["one", "two"]
             .map(|name| format!(r#"(targetattr="*")(version 3.0; acl "{name}"; allow (read) userdn="ldap:///all";)"#)),
         (Syntax::PrivilegeChange, _) => pair("proxied-auth", "-bypass-acl"),
-        (Syntax::SeverityOverride, _) => pair("TLS=error", "TLS=debug"),
+        (Syntax::SeverityOverride, _) => pair("SYNC=error", "SYNC=debug"),
         (Syntax::Password, _) => pair("{SSHA512}b25l", "{SSHA512}dHdv"),
     }
 }

@@ -109,8 +109,8 @@ const FILTERING_POLICY: Property = property(
     "filtering-policy",
     "AccessLogFilter.policy",
     Syntax::Choice(&["no-filtering", "inclusive", "exclusive"]),
-    "Which lines are written: all, those that match one of the filtering criteria (inclusive), or those that match none \
-     of them (exclusive).",
+    "Which lines are written: all, those that match one of the filtering criteria (inclusive), or those that match \
+     none of them (exclusive).",
 )
 .default(&["no-filtering"])
 .live(Applier::Logs);
@@ -238,7 +238,8 @@ pub(super) static LOG_PUBLISHER: Class = Class {
                     "obscure-attribute",
                     "AuditLogConfig.obscured",
                     Syntax::AttributeType,
-                    "Attributes, with their subtypes, whose values are written as ********, in comments; [] hides none.",
+                    "Attributes, with their subtypes, whose values are written as ********, in comments; [] hides \
+                     none.",
                 )
                 .default(&["userPassword", "authPassword"])
                 .multi()

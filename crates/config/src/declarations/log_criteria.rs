@@ -99,8 +99,8 @@ pub(super) static ACCESS_LOG_FILTERING_CRITERIA: Class = Class {
                 "request-target-dn-equal-to",
                 "LogCriteria.targets",
                 Syntax::Text,
-                "The entry of the request, or the base of the search, is, or matches, one of these. Not asked of abandon, \
-                 unbind and extended requests.",
+                "The entry of the request, or the base of the search, is, or matches, one of these. Not asked of \
+                 abandon, unbind and extended requests.",
             )
             .multi(),
             criterion(

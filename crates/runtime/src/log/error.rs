@@ -177,9 +177,9 @@ pub fn drop_note() -> DropNote {
 mod tests {
     use std::path::Path;
 
-    use super::super::file::{LogFile, LogFileSettings};
-    use super::super::writer::{Destination, LogWriter, Overload};
     use super::*;
+    use crate::log::file::{LogFile, LogFileSettings};
+    use crate::log::writer::{Destination, LogWriter, Overload};
 
     fn to_file(path: &Path) -> Destination {
         let file = LogFile::open(LogFileSettings::new(path.to_owned()), SystemTime::now()).unwrap();

@@ -1,4 +1,5 @@
-//! A log's writer: event loops append lines to their own buffers, one thread swaps the buffers and writes to the target.
+//! A log's writer: event loops append lines to their own buffers, one thread swaps the buffers and writes to the
+//! target.
 //!
 //! 1. A request never waits for a disk: `Sink::append` takes one uncontended lock and copies bytes.
 //! 2. Memory is bounded: a buffer at its limit drops lines and counts them, or, where configured, blocks the caller.
@@ -428,8 +429,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::path::Path;
 
-    use super::super::file::{LogFile, LogFileSettings};
     use super::*;
+    use crate::log::file::{LogFile, LogFileSettings};
 
     fn note() -> DropNote {
         Box::new(|out, count, _| out.extend_from_slice(format!("dropped {count}\n").as_bytes()))

@@ -273,7 +273,7 @@ mod tests {
         let mut fields = Fields::default();
         capture(&mut fields, operation);
         let mut out = Vec::new();
-        super::super::format::write_text_fields(&mut out, &fields);
+        crate::log::format::write_text_fields(&mut out, &fields);
         String::from_utf8(out).unwrap()
     }
 

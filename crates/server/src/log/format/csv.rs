@@ -2,10 +2,10 @@
 
 use runtime::log::text::{decimal, escaped, signed};
 
-use super::super::event::{EndPoint, LoggedRequest, OperationIds, Origin, ResultFields, reason_text};
-use super::super::fields::Field;
 use super::json::{RecordIds, additional_items, auth_type, internal_items, list, status, time_units};
 use super::{Event, Shape};
+use crate::log::event::{EndPoint, LoggedRequest, OperationIds, Origin, ResultFields, reason_text};
+use crate::log::fields::Field;
 use crate::metrics::OperationKind;
 
 /// How rows are written.

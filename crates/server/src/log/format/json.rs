@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use runtime::log::text::{decimal, escaped, json_string, quoted_field, signed};
 
-use super::super::event::{EndPoint, LoggedRequest, OperationIds, Origin, ResultFields, reason_text};
-use super::super::fields::{Field, Fields};
 use super::{Event, Shape};
+use crate::log::event::{EndPoint, LoggedRequest, OperationIds, Origin, ResultFields, reason_text};
+use crate::log::fields::{Field, Fields};
 use crate::metrics::OperationKind;
 
 /// Numbers records: an id of the server's run, and a count.

@@ -2,9 +2,9 @@
 
 use runtime::log::clock::TimeFormat;
 
-use super::super::event::EndPoint;
-use super::super::fields::Field;
 use super::*;
+use crate::log::event::EndPoint;
+use crate::log::fields::Field;
 
 const IDS: OperationIds = OperationIds { connection: 10, operation: 1, message: 2 };
 const PAGED: &str = "1.2.840.113556.1.4.319";

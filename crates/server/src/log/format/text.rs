@@ -2,9 +2,9 @@
 
 use runtime::log::text::{decimal, escaped, number_field, quoted_field, signed, word_field};
 
-use super::super::event::{EndPoint, OperationIds, ResultFields, reason_text};
-use super::super::fields::{Field, Fields};
 use super::{Event, Shape};
+use crate::log::event::{EndPoint, OperationIds, ResultFields, reason_text};
+use crate::log::fields::{Field, Fields};
 use crate::metrics::OperationKind;
 
 /// Everything behind the time.
