@@ -2,8 +2,8 @@
 //!
 //! All that one of the criteria sets has to match, and one value of several; `inclusive` writes what matches one of the
 //! criteria, `exclusive` what matches none. What a request tells is judged when it comes, what an answer tells when it
-//! is there. A log that has no lines of requests judges a bind by who is bound then; one that has them, by who was bound
-//! before. Every comparison with a number is strict.
+//! is there. A log that has no lines of requests judges a bind by who is bound then; one that has them, by who was
+//! bound before. Every comparison with a number is strict.
 //!
 //! Knows no line and no file.
 

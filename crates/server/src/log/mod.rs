@@ -28,6 +28,5 @@ pub mod settings;
 
 pub use access::AccessLog;
 pub use audit::AuditLogSettings;
-pub(crate) use audit::AuditRecords;
 pub use event::{OperationIds, ResultFields};
 pub use settings::{AccessLogSettings, ErrorLogSettings, LogSettings};
