@@ -8,6 +8,7 @@ use query::json::JsonWriter;
 use runtime::connection::Peer;
 
 use crate::client::{Client, Outstanding};
+use crate::log::format::write_text_fields;
 
 /// So much of a request is shown.
 const REQUEST_BYTES: usize = 200;
@@ -41,7 +42,9 @@ fn put_operation(json: &mut JsonWriter, operation: &Outstanding, now: Instant) {
     json.key("time-us").number(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     // An update that the writer has cannot be stopped; everything else that is not answered at once is in a pool.
     json.key("waits-for").text(if operation.is_abortable { "pool" } else { "writer" });
-    let request = operation.fields.trim_ascii();
+    let mut written = Vec::new();
+    write_text_fields(&mut written, &operation.request.fields);
+    let request = written.trim_ascii();
     json.key("request").text(&String::from_utf8_lossy(request.get(..REQUEST_BYTES).unwrap_or(request)));
 }
 

@@ -18,7 +18,6 @@ use runtime::log::writer::DropNote;
 
 pub use csv::CsvDialect;
 pub use json::RecordIds;
-#[cfg(test)]
 pub(crate) use text::fields as write_text_fields;
 
 use super::event::{LoggedRequest, OperationIds, Origin, ResultFields};
