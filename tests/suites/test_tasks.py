@@ -1,13 +1,16 @@
 """Tasks of the running server: added below cn=tasks, run at their time, cancelled; what crashes and set clocks do."""
 
+import fcntl
 import os
 import re
 import signal
+import socket
 import subprocess
 
 import ldap
 import pytest
 from pando_server import BASE, ROOT_DN, Pando, binary, connect, until
+from service_manager import Service
 from settable_clock import SettableClock, generalized_time
 
 SCHEDULED = "cn=Scheduled Tasks,cn=tasks"
@@ -228,6 +231,28 @@ def test_a_server_is_restarted_and_stopped_by_tasks(running):
     assert process.wait(60) == 0
     running.start()
     assert state(connect(running.url), "stop") == "COMPLETED_SUCCESSFULLY"
+
+
+def test_a_restart_keeps_the_sockets_of_the_service_manager(fresh, tmp_path):
+    handed = []
+    for port in (fresh.port, fresh.tls_port):
+        it = socket.create_server(("127.0.0.1", port))
+        # The service gets them under low numbers, where they must not lie here.
+        handed.append(socket.socket(fileno=fcntl.fcntl(it.fileno(), fcntl.F_DUPFD, 100)))
+        it.close()
+    service = Service([binary(), "start", "--instance", fresh.dir], tmp_path, handed=handed)
+    try:
+        assert service.notice() == "READY=1", service.said()
+        add(connect(fresh.url), "again", task("shutdown", ds_task_restart_server="TRUE"))
+        # It is not said to stop, and is ready again.
+        assert service.notice() == "READY=1", service.said()
+        assert state(connect(fresh.url), "again") == "COMPLETED_SUCCESSFULLY"
+        assert service.process.poll() is None
+        connect(fresh.tls_url)
+    finally:
+        service.kill()
+        for it in handed:
+            it.close()
 
 
 def test_a_killed_server_says_which_task_it_did_not_complete(running, tmp_path):

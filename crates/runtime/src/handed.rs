@@ -40,6 +40,14 @@ pub fn receive() -> io::Result<()> {
     HANDED.set(all).map_err(|_| io::Error::other("the handed sockets are taken already"))
 }
 
+/// Has the program that this process becomes receive them anew.
+///
+/// # Errors
+/// When the system refuses.
+pub fn keep_over_exec() -> io::Result<()> {
+    HANDED.get().into_iter().flatten().try_for_each(|handed| handed.socket.set_cloexec(false))
+}
+
 impl Handed {
     fn of(socket: Socket) -> io::Result<Self> {
         let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("the service manager {what}"));

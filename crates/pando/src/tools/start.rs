@@ -118,7 +118,8 @@ fn start_again() -> Failure {
     // The program may have been replaced since it was started: that one is meant.
     let program = std::env::current_exe().unwrap_or_default();
     let program = program.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map_or(program.clone(), Into::into);
-    let error = Command::new(&program).arg0(name).args(arguments).exec();
+    let kept = handed::keep_over_exec();
+    let error = kept.err().unwrap_or_else(|| Command::new(&program).arg0(name).args(arguments).exec());
     Failure::new(format_args!("the server has stopped and cannot be started again: {}: {error}", program.display()))
 }
 
