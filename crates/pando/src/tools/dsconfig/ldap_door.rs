@@ -71,15 +71,13 @@ impl LdapDoor {
             return Err(proposed.needs(&missing));
         }
         let result = self.add(&proposed.path, class, variant, &values)?;
-        if result.code == ResultCode::ENTRY_ALREADY_EXISTS {
-            return Err(Failure::new(format_args!("{} exists already", Edit::title_of(&proposed.path))));
+        match result.code {
+            ResultCode::ENTRY_ALREADY_EXISTS => {
+                Err(Failure::new(format_args!("{} exists already", Edit::title_of(&proposed.path))))
+            }
+            ResultCode::NO_SUCH_OBJECT => Err(no_such(proposed.path.split_last().map_or(&[][..], |(_, above)| above))),
+            _ => Ok(result),
         }
-        if result.is_success()
-            && let [backend @ ("backend", _)] = proposed.path.as_slice()
-        {
-            self.add_default_indexes(*backend)?;
-        }
-        Ok(result)
     }
 
     fn add(
@@ -101,22 +99,6 @@ impl LdapDoor {
         self.update(dn_of(path), Vec::new(), LdifOperation::Add(lines))
     }
 
-    /// A new backend has the indexes that `setup` gives the first one; those that the server gave it already stay.
-    fn add_default_indexes(&mut self, backend: Step<'_>) -> Result<(), Failure> {
-        for index in config::default_indexes() {
-            let path = [backend, ("index", index.attribute.as_str())];
-            let class = config::class("backend").and_then(|class| class.child("index"));
-            let Some((class, variant)) = class.and_then(|class| Some((class, class.unsaid()?))) else { continue };
-            let kinds: Vec<String> = index.kinds.iter().map(|kind| kind.word().to_owned()).collect();
-            let values = variant.property("index-type").map(|property| (property, kinds));
-            let result = self.add(&path, class, variant, &values.into_iter().collect())?;
-            if !result.is_success() && result.code != ResultCode::ENTRY_ALREADY_EXISTS {
-                return Err(refused(&result));
-            }
-        }
-        Ok(())
-    }
-
     fn set(&mut self, proposed: &Proposed<'_>) -> Result<LdapResult, Failure> {
         let path = proposed.path.as_slice();
         let Some(seen) = self.seen(path)? else { return Err(no_such(path)) };
@@ -136,6 +118,12 @@ impl LdapDoor {
             };
             if change.change == Change::Add && values.is_empty() {
                 continue;
+            }
+            if change.change == Change::Remove
+                && !is_secret(property)
+                && let Some(unknown) = change.values.iter().find(|value| !has(value))
+            {
+                return Err(has_no(path, &change.property, unknown));
             }
             modifications.push(LdifModification {
                 operation,
@@ -235,11 +223,7 @@ fn values_of_new(proposed: &Proposed<'_>, type_name: Option<&str>) -> Result<Val
             Change::Reset => values.clear(),
             Change::Remove => {
                 if let Some(unknown) = change.values.iter().find(|value| !values.contains(value)) {
-                    return Err(Failure::new(format_args!(
-                        "\"{}\" of {} has no value \"{unknown}\"",
-                        property.name,
-                        Edit::title_of(&proposed.path)
-                    )));
+                    return Err(has_no(&proposed.path, property.name, unknown));
                 }
                 values.retain(|own| !change.values.contains(own));
             }
@@ -250,6 +234,10 @@ fn values_of_new(proposed: &Proposed<'_>, type_name: Option<&str>) -> Result<Val
 
 fn no_such(path: &[Step<'_>]) -> Failure {
     Failure::new(format_args!("there is no {}", Edit::title_of(path)))
+}
+
+fn has_no(path: &[Step<'_>], property: &str, value: &str) -> Failure {
+    Failure::new(format_args!("\"{property}\" of {} has no value \"{value}\"", Edit::title_of(path)))
 }
 
 /// The server's sentence; without one, what its code means.
