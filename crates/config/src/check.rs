@@ -189,10 +189,11 @@ impl Check<'_> {
     /// Two enabled handlers must not listen at one address and port.
     fn listeners(&mut self) {
         let mut owners: HashMap<String, String> = HashMap::new();
-        for object in Self::of(self.objects, "connection-handler") {
-            if object.values("enabled") != [Value::Boolean(true)] {
-                continue;
-            }
+        let connector = Self::of(self.objects, "administration-connector")
+            .filter(|object| !object.values("key-manager-provider").is_empty());
+        let handlers = Self::of(self.objects, "connection-handler")
+            .filter(|object| object.values("enabled") == [Value::Boolean(true)]);
+        for object in handlers.chain(connector) {
             let places: Vec<String> = if object.variant.type_name == "ldapi" {
                 object.values("listen-path").iter().map(ToString::to_string).collect()
             } else {

@@ -60,7 +60,7 @@ pub struct Config {
     pub backends: Vec<BackendConfig>,
     /// `[changelog]`
     pub changelog: ChangelogConfig,
-    /// `[connection-handler.*]` of LDAP
+    /// `[connection-handler.*]` of LDAP, and the `[administration-connector]`
     pub handlers: Vec<LdapHandler>,
     /// `[connection-handler.*]` of HTTP
     pub http_handlers: Vec<HttpHandler>,
@@ -174,6 +174,10 @@ impl Config {
             handlers: of("connection-handler")
                 .filter(|object| object.variant.type_name != "http")
                 .map(|object| read::handler(object, directory, objects))
+                .chain(
+                    of("administration-connector")
+                        .filter_map(|object| read::administration_connector(object, directory, objects)),
+                )
                 .collect(),
             http_handlers: of("connection-handler")
                 .filter(|object| object.variant.type_name == "http")

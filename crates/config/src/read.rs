@@ -297,6 +297,38 @@ pub(crate) fn handler(object: &Object, instance: &Path, all: &[Object]) -> LdapH
     }
 }
 
+/// What `cn=monitor`, `status` and the messages call the administration connector.
+const CONNECTOR_NAME: &str = "Administration Connector";
+
+/// The administration connector as a handler of LDAP over TLS; none without a certificate.
+pub(crate) fn administration_connector(object: &Object, instance: &Path, all: &[Object]) -> Option<LdapHandler> {
+    let get = Get { object, instance };
+    let tls = tls(&get, all)?;
+    Some(LdapHandler {
+        name: CONNECTOR_NAME.to_owned(),
+        enabled: true,
+        listen: sockets(&get).map(ListenAddress::Tcp).collect(),
+        use_ssl: true,
+        allow_start_tls: false,
+        tls: Some(tls),
+        allowed_clients: Vec::new(),
+        denied_clients: Vec::new(),
+        minimum_strength_bits: 0,
+        proxies: Vec::new(),
+        allow_ldap_v2: false,
+        use_tcp_keep_alive: true,
+        use_tcp_no_delay: true,
+        request_bytes_max: CONNECTOR_REQUEST_BYTES_MAX,
+        blocked_write_time_limit: Some(CONNECTOR_BLOCKED_WRITE_MAX),
+        accept_backlog: CONNECTOR_BACKLOG,
+    })
+}
+
+/// As connection handlers have it unless told otherwise.
+const CONNECTOR_REQUEST_BYTES_MAX: usize = 5 * 1024 * 1024;
+const CONNECTOR_BLOCKED_WRITE_MAX: Duration = Duration::from_secs(120);
+const CONNECTOR_BACKLOG: i32 = 4096;
+
 pub(crate) fn http_handler(object: &Object, instance: &Path, all: &[Object]) -> HttpHandler {
     let get = Get { object, instance };
     HttpHandler {

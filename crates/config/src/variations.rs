@@ -215,6 +215,10 @@ fn companions(variant: &Variant, property: &Property) -> &'static [(&'static str
         ("file-based-audit", "enabled") => &[],
         ("file-based-audit", _) => &[("enabled", "true")],
         ("", "saslauthd-timeout") => &[("saslauthd-socket", "mux")],
+        // Of the administration connector, which is there when it has a certificate.
+        ("", "listen-address" | "listen-port" | "ssl-protocol" | "ssl-cipher-suite") => {
+            &[("key-manager-provider", "one")]
+        }
         (_, "ssl-client-auth-policy") => &[("key-manager-provider", "one"), ("trust-manager-provider", "one")],
         ("smtp", "recipient-address") => &[],
         ("smtp", _) => &[("recipient-address", "helpdesk@example.com")],

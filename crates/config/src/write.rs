@@ -59,6 +59,8 @@ pub struct Setup {
     pub password_scheme: Scheme,
     /// What one costs if that is Argon2.
     pub argon2: Option<Argon2Parameters>,
+    /// Port of the administration connector, whose certificate is `keys/admin.crt`.
+    pub administration_port: Option<u16>,
     /// The certificate's file and the key's, relative to the instance or absolute; `None` without TLS.
     pub key_pair: Option<(String, String)>,
 }
@@ -206,6 +208,20 @@ impl Setup {
                 [("pem-certificate-file", vec![certificate.clone()]), ("pem-private-key-file", vec![key.clone()])];
             object(out, "key-manager-provider", "pem", PROVIDER, &settings);
         }
+        if let Some(port) = self.administration_port {
+            const PROVIDER: &str = "Administration";
+            let one = |value: &str| vec![value.to_owned()];
+            let files =
+                [("pem-certificate-file", one("keys/admin.crt")), ("pem-private-key-file", one("keys/admin.key"))];
+            object(out, "key-manager-provider", "pem", PROVIDER, &files);
+            let addresses = self.listen_addresses.iter().map(ToString::to_string).collect();
+            let settings = [
+                ("listen-address", addresses),
+                ("listen-port", vec![port.to_string()]),
+                ("key-manager-provider", one(PROVIDER)),
+            ];
+            object(out, "administration-connector", "", "", &settings);
+        }
     }
 
     fn passwords(&self, out: &mut String) {
@@ -342,6 +358,7 @@ mod tests {
             ldap_port: Some(1389),
             ldaps_port: Some(1636),
             http_port: Some(8080),
+            administration_port: None,
             start_tls: true,
             local_socket: true,
             key_pair: Some(("keys/server.crt".into(), "keys/server.key".into())),

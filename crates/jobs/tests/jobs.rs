@@ -41,6 +41,7 @@ impl Place {
             ldap_port: Some(1389),
             ldaps_port: None,
             http_port: None,
+            administration_port: None,
             start_tls: false,
             local_socket: false,
             key_pair: None,

@@ -1,6 +1,6 @@
 //! Where the server listens, and with which certificate: `[connection-handler.NAME]`, `[key-manager-provider.NAME]`.
 
-use super::shared::{MILLISECONDS, POSITIVE, STRENGTH};
+use super::shared::{MILLISECONDS, POSITIVE, STRENGTH, single};
 use crate::declare::{Applier, Class, Property, Variant, property};
 use crate::syntax::Syntax;
 
@@ -111,6 +111,30 @@ pub(super) const CIPHER_SUITES: [&str; 9] = [
     "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
     "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+];
+
+/// The port of OpenDJ's.
+pub(super) static ADMINISTRATION_CONNECTOR: Class = Class {
+    name: "administration-connector",
+    named_by: None,
+    variants: &[single("", ADMINISTRATION_CONNECTOR_PROPERTIES)],
+    children: &[],
+    help: "Where administrators connect: LDAP over TLS on a port of its own, with a certificate of its own. It is there \
+           when it has a key-manager-provider.",
+};
+
+const ADMINISTRATION_CONNECTOR_PROPERTIES: &[Property] = &[
+    listen_address("LdapHandler.listen"),
+    listen_port("LdapHandler.listen").default(&["4444"]),
+    property(
+        "key-manager-provider",
+        "LdapHandler.tls",
+        Syntax::Reference("key-manager-provider"),
+        "Certificate and key for TLS.",
+    )
+    .absent("There is no administration connector."),
+    ssl_protocol("LdapHandler.tls"),
+    SSL_CIPHER_SUITE,
 ];
 
 pub(super) static CONNECTION_HANDLER: Class = Class {

@@ -23,7 +23,7 @@ mod virtual_attribute;
 use crate::declare::Class;
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 25] = [
+pub static CLASSES: [&Class; 26] = [
     &server::GLOBAL,
     &server::LIMITS,
     &access_control::ACCESS_CONTROL_HANDLER,
@@ -32,6 +32,7 @@ pub static CLASSES: [&Class; 25] = [
     &backend::BACKEND,
     &server::CHANGELOG,
     &connection::CONNECTION_HANDLER,
+    &connection::ADMINISTRATION_CONNECTOR,
     &connection::KEY_MANAGER_PROVIDER,
     &connection::TRUST_MANAGER_PROVIDER,
     &identity::IDENTITY_MAPPER,

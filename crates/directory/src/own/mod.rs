@@ -7,6 +7,8 @@ mod change_scan;
 mod changelog;
 mod configuration;
 mod configuration_change;
+#[cfg(test)]
+mod configuration_doors;
 mod configuration_values;
 mod monitor;
 mod refused_edit;

@@ -9,8 +9,8 @@ use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsag
 
 use crate::failure::{Context, Failure};
 
-/// Writes `server.crt` and `server.key` into a directory, for this machine's names and the addresses it listens at.
-pub fn make(keys: &Path, listen: &[IpAddr]) -> Result<(), Failure> {
+/// Writes `NAME.crt` and `NAME.key` into a directory, for this machine's names and the addresses it listens at.
+pub fn make(keys: &Path, name: &str, listen: &[IpAddr]) -> Result<(), Failure> {
     let host = host_name();
     let mut names = vec![host.clone(), "localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     names.extend(listen.iter().filter(|address| !address.is_unspecified()).map(ToString::to_string));
@@ -29,8 +29,8 @@ pub fn make(keys: &Path, listen: &[IpAddr]) -> Result<(), Failure> {
     params.not_after = date_time_ymd(2099, 12, 31);
     let key = KeyPair::generate().context("private key")?;
     let certificate = params.self_signed(&key).context("certificate")?;
-    write(&keys.join("server.key"), &key.serialize_pem(), 0o600)?;
-    write(&keys.join("server.crt"), &certificate.pem(), 0o644)
+    write(&keys.join(format!("{name}.key")), &key.serialize_pem(), 0o600)?;
+    write(&keys.join(format!("{name}.crt")), &certificate.pem(), 0o644)
 }
 
 fn write(file: &Path, text: &str, mode: u32) -> Result<(), Failure> {

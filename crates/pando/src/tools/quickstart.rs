@@ -91,6 +91,7 @@ fn make(instance: &Instance, options: &Options) -> Result<Config, Failure> {
         ldap_port,
         ldaps_port: Some(ldaps_port),
         http_port: None,
+        administration_port: None,
         certificate: Certificate::SelfSigned,
         data: Data::Sample(people),
         quiet: false,

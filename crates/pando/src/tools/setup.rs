@@ -56,6 +56,9 @@ pub struct Options {
     /// Port for /alive, /healthy and /metrics over HTTP [default: none]
     #[arg(long = "httpPort", value_name = "PORT")]
     http_port: Option<u16>,
+    /// Port for administrators: LDAP over TLS with a certificate of its own, which is made [default: no such port]
+    #[arg(long = "adminConnectorPort", value_name = "PORT")]
+    administration_port: Option<u16>,
     /// No LDAPS, no StartTLS and no certificate
     #[arg(long = "noTls", conflicts_with_all = ["ldaps_port", "certificate_file"])]
     no_tls: bool,
@@ -149,6 +152,7 @@ pub struct Plan {
     pub ldap_port: u16,
     pub ldaps_port: Option<u16>,
     pub http_port: Option<u16>,
+    pub administration_port: Option<u16>,
     pub certificate: Certificate,
     pub data: Data,
     pub quiet: bool,
@@ -258,10 +262,15 @@ fn decide(options: &Options) -> Result<Plan, Failure> {
         root_password,
         access_profile: options.access_profile.0,
         password_scheme: scheme_of(&options.password_scheme)?,
-        listen_addresses,
         ldap_port,
         ldaps_port,
         http_port,
+        administration_port: administration_port(
+            options,
+            &listen_addresses,
+            &[Some(ldap_port), ldaps_port, http_port],
+        )?,
+        listen_addresses,
         certificate,
         data: data(options),
         quiet: options.quiet,
@@ -297,6 +306,20 @@ struct Ports {
     ldap_port: u16,
     ldaps_port: Option<u16>,
     http_port: Option<u16>,
+}
+
+fn administration_port(
+    options: &Options,
+    addresses: &[IpAddr],
+    others: &[Option<u16>],
+) -> Result<Option<u16>, Failure> {
+    let Some(port) = options.administration_port else { return Ok(None) };
+    if others.contains(&Some(port)) {
+        return Err(Failure::new(format_args!(
+            "port {port} is given twice: the administration connector needs its own"
+        )));
+    }
+    wanted_port(port, &|port| options.skip_port_check || is_free(addresses, port)).map(Some)
 }
 
 fn ports(options: &Options, asking: bool, addresses: &[IpAddr]) -> Result<Ports, Failure> {
@@ -432,11 +455,14 @@ fn fill(instance: &Instance, plan: &Plan) -> Result<Config, Failure> {
     let key_pair = match &plan.certificate {
         Certificate::None => None,
         Certificate::SelfSigned => {
-            certificate::make(&instance.keys(), &plan.listen_addresses)?;
+            certificate::make(&instance.keys(), "server", &plan.listen_addresses)?;
             Some(("keys/server.crt".to_owned(), "keys/server.key".to_owned()))
         }
         Certificate::Files { certificate, key } => Some((certificate.display().to_string(), key.display().to_string())),
     };
+    if plan.administration_port.is_some() {
+        certificate::make(&instance.keys(), "admin", &plan.listen_addresses)?;
+    }
     let encoded = directory::hashed_root_password(plan.root_password.as_bytes()).map_err(Failure::new)?;
     let argon2 =
         (plan.password_scheme == Scheme::Argon2).then(|| Argon2Parameters::tuned(HASH_TIME, Argon2Parameters::measure));
@@ -453,6 +479,7 @@ fn fill(instance: &Instance, plan: &Plan) -> Result<Config, Failure> {
         ldap_port: Some(plan.ldap_port),
         ldaps_port: plan.ldaps_port,
         http_port: plan.http_port,
+        administration_port: plan.administration_port,
         start_tls: key_pair.is_some(),
         local_socket: true,
         key_pair,

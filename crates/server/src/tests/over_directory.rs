@@ -76,6 +76,7 @@ pub(super) fn configuration_text() -> String {
         ldap_port: Some(1389),
         ldaps_port: None,
         http_port: None,
+        administration_port: None,
         start_tls: false,
         local_socket: false,
         key_pair: None,

@@ -143,6 +143,7 @@ impl Fixture {
             ldap_port: Some(1389),
             ldaps_port: None,
             http_port: None,
+            administration_port: None,
             start_tls: false,
             local_socket: false,
             key_pair: None,

@@ -49,6 +49,7 @@ impl Bed {
             ldap_port: Some(1389),
             ldaps_port: None,
             http_port: None,
+            administration_port: None,
             start_tls: false,
             local_socket: false,
             key_pair: None,
