@@ -515,6 +515,7 @@ mod tests {
             listen_addresses: vec![std::net::Ipv4Addr::LOCALHOST.into()],
             ldap_port: 1389,
             ldaps_port: None,
+            administration_port: None,
             http_port: None,
             certificate: Certificate::None,
             data: Data::Sample(1500),
