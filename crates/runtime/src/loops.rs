@@ -21,7 +21,7 @@ use crate::loop_core::Core;
 use crate::mailbox::{Mail, Mailbox};
 use crate::metrics::NetworkMetrics;
 use crate::protocol::Protocol;
-use crate::survey::{Survey, SurveySlot, Surveyor};
+use crate::survey::{LoopSurvey, Survey, SurveySlot};
 
 /// What event loops are started with.
 #[derive(Debug, Clone)]
@@ -201,6 +201,17 @@ impl<M> Loops<M> {
 impl<M> std::fmt::Debug for Loops<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Loops").field("addresses", &self.addresses).finish_non_exhaustive()
+    }
+}
+
+/// Asks loops whose mails are `M`.
+struct Surveyor<M>(Arc<Shared<M>>);
+
+impl<M: Send> Survey for Surveyor<M> {
+    fn look(&self) -> Vec<Arc<LoopSurvey>> {
+        let told = self.0.loops.iter().filter_map(|one| one.survey.get()).collect();
+        self.0.loops.iter().filter(|one| one.survey.ask()).for_each(|one| one.mailbox.post(Mail::Survey));
+        told
     }
 }
 

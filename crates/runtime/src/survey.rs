@@ -7,9 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::event_loop::Shared;
-use crate::mailbox::Mail;
-
 /// Connections of one loop that are described; the others are counted.
 pub const DESCRIBED_MAX: usize = 200;
 
@@ -42,29 +39,18 @@ impl SurveySlot {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(survey));
     }
 
-    fn get(&self) -> Option<Arc<LoopSurvey>> {
+    pub(crate) fn get(&self) -> Option<Arc<LoopSurvey>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether it has to be asked.
-    fn ask(&self) -> bool {
+    pub(crate) fn ask(&self) -> bool {
         !self.is_asked.swap(true, Ordering::AcqRel)
     }
 }
-
-/// Asks loops whose mails are `M`.
-pub(crate) struct Surveyor<M>(pub(crate) Arc<Shared<M>>);
 
 /// What asks the loops of a server, whatever their protocol is.
 pub trait Survey: Send + Sync {
     /// What each loop answered last, which may be nothing yet; asks them to look again.
     fn look(&self) -> Vec<Arc<LoopSurvey>>;
-}
-
-impl<M: Send> Survey for Surveyor<M> {
-    fn look(&self) -> Vec<Arc<LoopSurvey>> {
-        let told = self.0.loops.iter().filter_map(|one| one.survey.get()).collect();
-        self.0.loops.iter().filter(|one| one.survey.ask()).for_each(|one| one.mailbox.post(Mail::Survey));
-        told
-    }
 }
