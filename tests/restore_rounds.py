@@ -205,7 +205,7 @@ class Rounds:
         moment, state = self.choose()
         expected = present(state)
         status, told = self.tool(self.random.uniform(0, 0.4), "restore", "-d", self.bak, *moment)
-        assert status in (0, None), told
+        assert status in (0, None), (told, self.backups())
         if status is None:
             self.killed["restore"] += 1
         found = self.found()

@@ -19,8 +19,11 @@ use crate::part::{Gathered, PART_BYTES, PartWriter};
 use crate::records;
 use crate::storage::Storage;
 
-/// How often an image is begun anew, when a fold frees records of the log before they were read.
+/// How often an image is begun anew, when a fold frees records of the log before they were read, and how often the log
+/// of a running server is read anew.
 const ATTEMPTS: u32 = 20;
+/// Pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Identity of the data, and its log as it is at this moment.
 pub type OpenedLog = ([u8; 16], Arc<dyn Log>);
@@ -156,7 +159,23 @@ impl Making<'_> {
             return Ok(None);
         }
         let made = self.stored(watch, &mut |writer| {
-            let digest = records_since(&*log, previous, last, writer)?;
+            let mut read = records_since(&*log, previous, last, writer);
+            for _ in 1..ATTEMPTS {
+                if !matches!(read, Err(BackupError::Store(StoreError::LogDamaged(_)))) {
+                    break;
+                }
+                // What a running server writes at this moment may look like damage to who reads it half written.
+                std::thread::sleep(PAUSE);
+                writer.parts.clear();
+                read = records_since(&*open()?.1, previous, last, writer);
+            }
+            let digest = read.map_err(|error| match error {
+                BackupError::Store(StoreError::LogDamaged(reason)) => BackupError::LogGone(format!(
+                    "the log does not have all changes since the backup \"{}\" any more ({reason})",
+                    previous.id
+                )),
+                error => error,
+            })?;
             Ok(About {
                 kind,
                 base: Some(previous.id.clone()),
@@ -300,12 +319,8 @@ fn records_since(
     }
     let next = records.next;
     match records.finish(writer, read) {
-        Err(BackupError::Store(StoreError::LogDamaged(reason))) => Err(BackupError::LogGone(format!(
-            "the log does not have all changes since the backup \"{}\" any more ({reason})",
-            previous.id
-        ))),
         Ok(_) if next != Some(last + 1) => {
-            Err(BackupError::LogGone(format!("the log ends before change {last}, which it had a moment ago")))
+            Err(StoreError::LogDamaged(format!("it ends before change {last}, which it had a moment ago")).into())
         }
         finished => finished,
     }
