@@ -103,13 +103,15 @@ impl<'a> Chain<'a> {
     }
 
     /// What the next incremental backup follows on: the newest incremental one of the data that `latest` restores, so
-    /// that no moment between it and a full backup made since is lost; the full one where there is no other.
+    /// that no moment between it and a full backup made since is lost; the first full one where there is no other.
     #[must_use]
     pub fn next_follows_on(all: &'a [Sealed], latest: &Chain<'a>) -> &'a Manifest {
         let full = &latest.full.manifest;
-        let own = all.iter().map(|sealed| &sealed.manifest).filter(|own| own.backend == full.backend);
-        let further = own.filter(|own| own.kind != Kind::Full && own.data == full.data);
-        further.max_by_key(|own| (own.last_change, own.until_us)).unwrap_or(full)
+        let own = all.iter().map(|sealed| &sealed.manifest);
+        let own = own.filter(|own| own.backend == full.backend && own.data == full.data);
+        let further = own.clone().filter(|own| own.kind != Kind::Full);
+        let last = further.max_by_key(|own| (own.last_change, own.until_us));
+        last.or_else(|| own.min_by_key(|own| own.last_change)).unwrap_or(full)
     }
 
     /// All of them, in order.
@@ -266,6 +268,9 @@ mod tests {
         let latest = Chain::find(&all, "userRoot", &Moment::Latest, "there").unwrap();
         assert_eq!(latest.full.manifest.id, "F2");
         assert_eq!(Chain::next_follows_on(&all, &latest).id, "i2");
+        let fulls = [all[0].clone(), all[3].clone()];
+        let latest = Chain::find(&fulls, "userRoot", &Moment::Latest, "there").unwrap();
+        assert_eq!(Chain::next_follows_on(&fulls, &latest).id, "F1");
         // Changes 31 to 35 came before a full backup, and are in the next incremental one, too.
         all.push(backup("F4", "a", (36, 35), 3_700));
         all.push(backup("i4", "a", (31, 40), 4_000));
