@@ -179,8 +179,8 @@ ldap::refusals! {
         TaskName = ResultCode::NAMING_VIOLATION,
             "The id of a task is text of 1 to 128 bytes, the same in its name and in its attributes";
         TaskOtherwise = ResultCode::UNWILLING_TO_PERFORM,
-            "Of a task, ds-task-state can be set to CANCELED_BEFORE_STARTING or STOPPED_BY_ADMINISTRATOR, which cancels \
-            it, and ds-task-scheduled-start-time can be replaced: delete it and add another one";
+            "Of a task, ds-task-state can be set to CANCELED_BEFORE_STARTING or STOPPED_BY_ADMINISTRATOR, which \
+            cancels it, and ds-task-scheduled-start-time can be replaced: delete it and add another one";
         TaskValue { attribute: String } = ResultCode::INVALID_ATTRIBUTE_SYNTAX, "A value of {attribute} is not UTF-8";
         TaskOfServer { attribute: String } = ResultCode::CONSTRAINT_VIOLATION,
             "{attribute} is written by the server: leave it out";

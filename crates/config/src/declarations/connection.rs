@@ -119,8 +119,8 @@ pub(super) static ADMINISTRATION_CONNECTOR: Class = Class {
     named_by: None,
     variants: &[single("", ADMINISTRATION_CONNECTOR_PROPERTIES)],
     children: &[],
-    help: "Where administrators connect: LDAP over TLS on a port of its own, with a certificate of its own. It is there \
-           when it has a key-manager-provider.",
+    help: "Where administrators connect: LDAP over TLS on a port of its own, with a certificate of its own. It is \
+           there when it has a key-manager-provider.",
 };
 
 const ADMINISTRATION_CONNECTOR_PROPERTIES: &[Property] = &[

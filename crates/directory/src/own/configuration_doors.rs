@@ -1,5 +1,5 @@
-//! Every declared property, changed over LDAP and as `dsconfig` does it: both write the same text, and both take it back
-//! with comments and order kept.
+//! Every declared property, changed over LDAP and as `dsconfig` does it: both write the same text, and both take it
+//! back with comments and order kept.
 
 use std::path::Path;
 use std::sync::Arc;
