@@ -35,16 +35,6 @@ pub enum DnPattern {
     Pattern(Vec<RdnPattern>),
 }
 
-impl DnPattern {
-    /// Reads a name or a pattern, as other servers write them outside of instructions.
-    ///
-    /// # Errors
-    /// Says where it is neither.
-    pub fn parse(text: &str) -> Result<DnPattern, DnError> {
-        crate::parse::pattern_of(text)
-    }
-}
-
 /// One part of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RdnPattern {

@@ -113,7 +113,7 @@ ldap::refusals! {
             "\"{dn}\" stays where it is: only its own name can be another one";
         ConfigurationExists { dn: String } = ResultCode::ENTRY_ALREADY_EXISTS, "There is \"{dn}\" already";
         ConfigurationKind { dn: String, classes: String } = ResultCode::OBJECT_CLASS_VIOLATION,
-            "objectClass has to say which kind of object \"{dn}\" is: one of {classes}";
+            "The attribute objectClass has to say which kind of object \"{dn}\" is: one of {classes}";
         ConfigurationClass { class: String, classes: String } = ResultCode::OBJECT_CLASS_VIOLATION,
             "The object does not have the class {class}; its classes are {classes}";
         ConfigurationKindStays = ResultCode::UNWILLING_TO_PERFORM,

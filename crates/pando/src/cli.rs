@@ -4,31 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{ArgAction, Command, CommandFactory, Parser, Subcommand};
 
-use crate::ldap_client::status::PARAMETER_ERROR;
 use crate::output::errln;
 use crate::tools;
-
-/// Exit status for a command line that makes no sense.
-const USAGE_STATUS: u8 = 2;
-
-/// The same for `dsconfig`, as in OpenDJ.
-const DSCONFIG_USAGE_STATUS: u8 = 18;
-
-/// Tools whose exit status is a result code: 2 would be one of a server.
-const CLIENTS: [&str; 9] = [
-    "ldapsearch",
-    "ldapmodify",
-    "ldapdelete",
-    "ldapcompare",
-    "ldappasswordmodify",
-    "ldifsearch",
-    "ldifdiff",
-    "ldifmodify",
-    "base64",
-];
+use crate::usage::{USAGE_STATUS, mistake, status_of_mistake};
 
 /// Where an instance is when neither `--instance` nor `PANDO_HOME` says so.
 const DEFAULT_INSTANCE: &str = "pando-data";
@@ -295,7 +276,12 @@ fn report_usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let is_within = |word: &&str| within.as_ref().is_some_and(|tool| tool.find_subcommand(word).is_some());
     let names = ["pando"].into_iter().chain(tool).chain(words.find(is_within));
     let program = names.collect::<Vec<_>>().join(" ");
-    errln!("{program}: {} (see {program} --help)", mistake(error, tool));
+    let command = Cli::command();
+    let (within, what) = match tool.and_then(|tool| command.find_subcommand(tool)) {
+        Some(tool) => (tool, "subcommand"),
+        None => (&command, "tool"),
+    };
+    errln!("{program}: {} (see {program} --help)", mistake(error, within, what));
     ExitCode::from(status_of_mistake(tool))
 }
 
@@ -306,57 +292,6 @@ fn help(arguments: &[OsString]) -> Option<clap::Error> {
         names.into_iter().fold(tool, |tool, name| tool.mut_subcommand(name, |known| known.hide(true)))
     });
     command.try_get_matches_from(arguments).err()
-}
-
-/// The exit status for a command line of a tool that makes no sense.
-pub fn status_of_mistake(tool: Option<&str>) -> u8 {
-    match tool {
-        Some("dsconfig") => DSCONFIG_USAGE_STATUS,
-        Some(tool) if CLIENTS.contains(&tool) => PARAMETER_ERROR,
-        _ => USAGE_STATUS,
-    }
-}
-
-/// What is wrong with a command line.
-pub fn mistake(error: &clap::Error, tool: Option<&str>) -> String {
-    let given = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => vec![text.clone()],
-        Some(ContextValue::Strings(texts)) => texts.clone(),
-        _ => Vec::new(),
-    };
-    let hint = |kind| match given(kind).first() {
-        Some(name) => format!("; did you mean \"{name}\"?"),
-        None => String::new(),
-    };
-    match (error.kind(), given(ContextKind::InvalidSubcommand).as_slice(), given(ContextKind::InvalidArg).as_slice()) {
-        (ErrorKind::InvalidSubcommand, [name], _) => {
-            let what = if tool.is_some() { "subcommand" } else { "tool" };
-            format!("there is no {what} \"{name}\"{}", meant(name, tool))
-        }
-        (ErrorKind::UnknownArgument, _, [option]) if option.starts_with('-') => {
-            format!("there is no option \"{option}\"{}", hint(ContextKind::SuggestedArg))
-        }
-        (ErrorKind::UnknownArgument, _, [word]) => format!("\"{word}\" is not expected here"),
-        (ErrorKind::MissingRequiredArgument, _, missing) if !missing.is_empty() => {
-            format!("{} is missing", missing.join(" and "))
-        }
-        _ => {
-            let text = error.to_string();
-            let is_more = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more");
-            let lines = text.lines().map(str::trim).take_while(is_more).filter(|line| !line.is_empty());
-            lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
-        }
-    }
-}
-
-/// The tool, or subcommand of a tool, that was probably meant.
-fn meant(name: &str, tool: Option<&str>) -> String {
-    let command = Cli::command();
-    let within = tool.and_then(|tool| command.find_subcommand(tool)).unwrap_or(&command);
-    let shown = within.get_subcommands().filter(|known| !known.is_hide_set());
-    nearest::nearest(name, shown.flat_map(Command::get_name_and_visible_aliases))
-        .first()
-        .map_or(String::new(), |name| format!("; did you mean \"{name}\"?"))
 }
 
 #[cfg(test)]

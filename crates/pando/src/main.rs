@@ -22,6 +22,7 @@ mod server_options;
 mod table;
 mod terminal;
 mod tools;
+mod usage;
 
 use std::process::ExitCode;
 

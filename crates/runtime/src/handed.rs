@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use socket2::{SockAddr, Socket, Type};
 
-use crate::listener::ListenAt;
+use crate::listen_at::ListenAt;
 
 static HANDED: OnceLock<Vec<Handed>> = OnceLock::new();
 

@@ -20,6 +20,7 @@ pub mod host_names;
 #[cfg(feature = "gssapi")]
 pub mod kerberos;
 pub mod limits;
+mod listen_at;
 pub mod listener;
 pub mod local_socket;
 pub mod locked_memory;

@@ -2,40 +2,23 @@
 
 use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fmt, fs, io};
+use std::{fs, io};
 
 use config::AddressMask;
 use mio::net::{TcpListener, UnixListener};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
 use crate::handed;
+pub use crate::listen_at::ListenAt;
 use crate::local_socket;
 use crate::sys::PeerCredentials;
 use crate::tls::TlsAcceptor;
 
 /// Idle time after which the system probes whether a client is still there (`use-tcp-keep-alive`).
 const KEEPALIVE_TIME: Duration = Duration::from_secs(300);
-
-/// Where a listener listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ListenAt {
-    /// TCP.
-    Tcp(SocketAddr),
-    /// A socket in the file system.
-    Path(PathBuf),
-}
-
-impl fmt::Display for ListenAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(address) => write!(f, "{address}"),
-            Self::Path(path) => write!(f, "{}", path.display()),
-        }
-    }
-}
 
 /// Who is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use runtime::limits::NetworkLimits;
 
+/// How long running operations may take after a stop was asked for.
+pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
+
 /// Output that a search may produce on the loop itself; one that exceeds it starts again in the search pool, where a
 /// slow client can be waited for.
 pub(crate) const INLINE_OUTPUT_BYTES_MAX: usize = 256 * 1024;

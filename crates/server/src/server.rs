@@ -26,6 +26,7 @@ use crate::executor::Executor;
 use crate::http::{self, Behind, Http, HttpOpenError};
 use crate::http_settings::HttpSettings;
 use crate::ldap_loop::{LdapLoop, Listening};
+use crate::limits::STOP_TIME_MAX;
 use crate::listener::LdapListener;
 use crate::log::AccessLog;
 use crate::log::internal::InternalAccessLog;
@@ -42,9 +43,6 @@ use crate::stalls::Stalls;
 use crate::tasks::{Ending, Host, TaskRunner};
 use crate::watch::watch;
 use crate::{invalid_instructions, kerberos, messages, missing_groups, older_instructions};
-
-/// How long running operations may take after a stop was asked for.
-pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Descriptors that the server needs beside those of its clients.
 const DESCRIPTORS_OWN: u64 = 256;

@@ -8,7 +8,6 @@ mod reading;
 mod rule;
 mod targets;
 
-pub(crate) use name::pattern_of;
 pub use reading::Reading;
 
 use crate::error::{AciError, AciFault, excerpt};

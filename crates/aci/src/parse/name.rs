@@ -39,14 +39,19 @@ pub(super) fn dn_text(item: Item<'_>) -> Result<DnText, AciError> {
 /// A name or a pattern as it stands in a URL.
 pub(super) fn dn_pattern(item: Item<'_>) -> Result<DnPattern, AciError> {
     let text = decoded(item)?;
-    pattern_of(&text).map_err(|error| name_error(item, &text, error))
+    DnPattern::parse(&text).map_err(|error| name_error(item, &text, error))
 }
 
-/// A name or a pattern.
-pub(crate) fn pattern_of(text: &str) -> Result<DnPattern, DnError> {
-    match text.contains('*') {
-        true => pattern(text).map(DnPattern::Pattern),
-        false => DnText::parse(text).map(DnPattern::Exact),
+impl DnPattern {
+    /// Reads a name or a pattern, as other servers write them outside of instructions.
+    ///
+    /// # Errors
+    /// Says where it is neither.
+    pub fn parse(text: &str) -> Result<DnPattern, DnError> {
+        match text.contains('*') {
+            true => pattern(text).map(DnPattern::Pattern),
+            false => DnText::parse(text).map(DnPattern::Exact),
+        }
     }
 }
 

@@ -7,20 +7,20 @@ use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::{Arg, ArgAction, CommandFactory, Parser};
+use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
 use config::Instance;
 
-use super::{quickstart, setup};
-use crate::cli::{Cli, Tool, mistake};
+use super::{made_password, setup};
 use crate::failure::Failure;
 use crate::output::{errln, outln};
+use crate::usage::mistake;
 
 /// What the variables begin with.
 const PREFIX: &str = "PANDO_";
 /// Names the instance, for every tool.
 const HOME: &str = "PANDO_HOME";
 /// Options that make no sense here: nobody is asked, and what is made is said.
-const NOT_TAKEN: [&str; 4] = ["instance", "no-prompt", "quiet", "skipPortCheck"];
+const NOT_TAKEN: [&str; 2] = ["no-prompt", "quiet"];
 const PASSWORD: &str = "PANDO_ROOT_USER_PASSWORD";
 const PASSWORD_FILE: &str = "PANDO_ROOT_USER_PASSWORD_FILE";
 
@@ -32,27 +32,32 @@ pub fn make_if_absent(directory: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let given: Vec<(String, String)> = env::vars_os().filter_map(ours).collect::<Result<_, _>>()?;
-    let mut arguments: Vec<OsString> = ["pando", "setup", "--no-prompt"].map(OsString::from).into();
+    let mut arguments: Vec<OsString> = ["setup", "--no-prompt"].map(OsString::from).into();
     arguments.extend(arguments_of(&given)?.into_iter().map(OsString::from));
     let made = match given.iter().any(|(name, _)| name == PASSWORD || name == PASSWORD_FILE) {
         true => None,
-        false => Some(quickstart::made_password()?),
+        false => Some(made_password::make()?),
     };
     if let Some(password) = &made {
         arguments.push(format!("--rootUserPassword={password}").into());
     }
-    let cli = Cli::try_parse_from(arguments).map_err(|error| {
+    let parsed = command().try_get_matches_from(arguments);
+    let options = parsed.and_then(|matches| setup::Options::from_arg_matches(&matches)).map_err(|error| {
         let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
-        let reason = mistake(&error, Some("setup"));
+        let reason = mistake(&error, &command(), "subcommand");
         Failure::new(format_args!("{reason} (setup's options are taken from {})", names.join(", ")))
     })?;
-    let Tool::Setup(options) = cli.tool else { return Err(Failure::new("setup is not a tool")) };
     setup::run(directory, &options)?;
     if let Some(password) = made {
-        let file = quickstart::keep_password(&instance, &password)?;
+        let file = made_password::keep(&instance, &password)?;
         outln!("The password of the root user was made, and is kept in {}.", file.display());
     }
     Ok(())
+}
+
+/// The command line of `setup`.
+fn command() -> Command {
+    setup::Options::augment_args(Command::new("setup"))
 }
 
 /// A variable that is meant for `setup`.
@@ -68,8 +73,8 @@ fn ours((name, value): (OsString, OsString)) -> Option<Result<(String, String), 
 /// The options that the variables stand for. Names that look like one of ours are told; others may be anybody's
 /// (Kubernetes sets `PANDO_SERVICE_HOST` for a service of that name).
 fn arguments_of(given: &[(String, String)]) -> Result<Vec<String>, Failure> {
-    let command = Cli::command();
-    let options = command.find_subcommand("setup").into_iter().flat_map(clap::Command::get_arguments);
+    let command = command();
+    let options = command.get_arguments();
     let is_taken = |arg: &&Arg| !arg.is_hide_set() && !NOT_TAKEN.contains(&arg.get_long().unwrap_or_default());
     let known: Vec<(String, &Arg)> =
         options.filter(is_taken).filter_map(|arg| arg.get_long().map(|long| (variable(long), arg))).collect();

@@ -25,6 +25,7 @@ pub mod ldapsearch;
 pub mod ldif;
 mod load;
 pub mod logstat;
+mod made_password;
 pub mod makeldif;
 pub mod manage_account;
 pub mod modrate;

@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use config::{Config, Instance, ListenAddress};
@@ -11,8 +10,8 @@ use directory::Profile;
 use password::Scheme;
 
 use super::setup::{self, Certificate, Data, Plan};
-use super::start;
-use crate::failure::{Context, Failure, Outcome};
+use super::{made_password, start};
+use crate::failure::{Failure, Outcome};
 use crate::instance;
 use crate::output::outln;
 
@@ -79,7 +78,7 @@ fn make(instance: &Instance, options: &Options) -> Result<Config, Failure> {
     };
     let ldaps_port = setup::free_port(1636, &[ldap_port], &is_free)?;
     outln!("Making an instance with {people} sample people in {} ...", instance.directory().display());
-    let password = made_password()?;
+    let password = made_password::make()?;
     let plan = Plan {
         base_dns: vec![BASE_DN.to_owned()],
         backend_id: "userRoot".to_owned(),
@@ -97,21 +96,8 @@ fn make(instance: &Instance, options: &Options) -> Result<Config, Failure> {
         quiet: false,
     };
     let config = setup::make(instance.directory(), &plan)?;
-    keep_password(instance, &password)?;
+    made_password::keep(instance, &password)?;
     Ok(config)
-}
-
-/// A password for the root user.
-pub fn made_password() -> Result<String, Failure> {
-    String::from_utf8(password::generate().context("password")?).map_err(Failure::new)
-}
-
-/// Keeps it where only who runs the server reads it; gives the file.
-pub fn keep_password(instance: &Instance, password: &str) -> Result<PathBuf, Failure> {
-    let file = instance.made_password();
-    let permissions = Some(fs::Permissions::from_mode(0o600));
-    durable::replace_file(&file, format!("{password}\n").as_bytes(), permissions).context(file.display())?;
-    Ok(file)
 }
 
 /// Where the instance listens for LDAP without TLS.

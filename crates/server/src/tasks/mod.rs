@@ -21,8 +21,8 @@ use tasks::{Run, Severity, State, TaskBook, Waiting};
 
 pub(crate) use host::{Ending, Host};
 
+use crate::limits::STOP_TIME_MAX;
 use crate::messages;
-use crate::server::STOP_TIME_MAX;
 use work::{Ended, TaskWork};
 
 /// How long the file of the tasks is left alone after it could not be written.

@@ -31,6 +31,7 @@ use crate::instance;
 use crate::output::outln;
 use crate::server_options::ServerOptions;
 use crate::terminal;
+use crate::usage;
 
 /// Exit status where nothing says what to do.
 const NO_SUBCOMMAND: u8 = 2;
@@ -201,12 +202,12 @@ fn run_batch(directory: &Path, options: &Options) -> Outcome {
 
 /// What a line of a batch says.
 fn parse_line(line: &batch::Line) -> Result<Options, Failure> {
-    let usage = |error: clap::Error| {
-        let message = crate::cli::mistake(&error, Some("dsconfig"));
-        Failure::new(message).with_status(crate::cli::status_of_mistake(Some("dsconfig")))
+    let mistaken = |error: clap::Error| {
+        let message = usage::mistake(&error, &command(), "subcommand");
+        Failure::new(message).with_status(usage::status_of_mistake(Some("dsconfig")))
     };
-    let matches = command().try_get_matches_from(line.words()?).map_err(usage)?;
-    let parsed = Options::from_arg_matches(&matches).map_err(usage)?;
+    let matches = command().try_get_matches_from(line.words()?).map_err(mistaken)?;
+    let parsed = Options::from_arg_matches(&matches).map_err(mistaken)?;
     let of_the_run = [
         (parsed.run.server.is_given(), "options of the connection belong"),
         (parsed.run.offline, "--offline belongs"),

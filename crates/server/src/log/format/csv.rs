@@ -3,27 +3,10 @@
 use runtime::log::text::{decimal, escaped, signed};
 
 use super::json::{RecordIds, additional_items, auth_type, internal_items, list, status, time_units};
-use super::{Event, Shape};
+use super::shape::{CsvDialect, Event, Shape};
 use crate::log::event::{EndPoint, LoggedRequest, OperationIds, Origin, ResultFields, reason_text};
 use crate::log::fields::Field;
 use crate::metrics::OperationKind;
-
-/// How rows are written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CsvDialect {
-    /// Around values, and twice for itself in one.
-    pub quote: u8,
-    /// Between values.
-    pub delimiter: u8,
-    /// At the end of a row.
-    pub line_end: Vec<u8>,
-}
-
-impl From<&config::CsvLogFormat> for CsvDialect {
-    fn from(config: &config::CsvLogFormat) -> Self {
-        Self { quote: config.quote, delimiter: config.delimiter, line_end: config.line_end.clone().into_bytes() }
-    }
-}
 
 const COLUMNS: [&str; 43] = [
     "_id",

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use runtime::log::text::{decimal, escaped, json_string, quoted_field, signed};
 
-use super::{Event, Shape};
+use super::shape::{Event, Shape};
 use crate::log::event::{EndPoint, LoggedRequest, OperationIds, Origin, ResultFields, reason_text};
 use crate::log::fields::{Field, Fields};
 use crate::metrics::OperationKind;

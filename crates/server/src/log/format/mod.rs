@@ -3,70 +3,26 @@
 
 mod csv;
 mod json;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod text;
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use config::EtimeResolution;
 use jiff::tz::TimeZone;
-use runtime::end::EndReason;
 use runtime::log::clock::{LogClock, TimeFormat};
 use runtime::log::writer::DropNote;
 
-pub use csv::CsvDialect;
 pub use json::RecordIds;
+pub use shape::{CsvDialect, Event, Form, Shape};
 pub(crate) use text::fields as write_text_fields;
 
-use super::event::{LoggedRequest, OperationIds, Origin, ResultFields};
 use crate::metrics::OperationKind;
 
 /// Times in records: RFC 3339 in UTC with milliseconds.
 const RECORD_TIME_FORMAT: &str = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'";
-
-/// What a line looks like.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Form {
-    /// Words and values.
-    Text {
-        /// One line when it is answered, with the fields of both; otherwise one for the request and one for the answer.
-        combined: bool,
-        /// Time at the start.
-        time_format: TimeFormat,
-    },
-    /// One object a line.
-    Json,
-    /// One row a line.
-    Csv(CsvDialect),
-}
-
-/// Everything that makes the lines of two logs equal or not.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Shape {
-    /// What a line looks like.
-    pub form: Form,
-    /// Unit of `etime`.
-    pub etime: EtimeResolution,
-    /// Whether the OIDs of controls are written (`log-control-oids`).
-    pub control_oids: bool,
-}
-
-/// Something that happened.
-#[derive(Clone, Copy)]
-pub enum Event<'e> {
-    /// A client connected.
-    Connect(&'e Origin<'e>),
-    /// A connection ended.
-    Disconnect(&'e Origin<'e>, EndReason, &'e str),
-    /// A request was read.
-    Request(OperationKind, OperationIds, &'e Origin<'e>, &'e LoggedRequest),
-    /// A request was answered.
-    Response(OperationKind, OperationIds, &'e Origin<'e>, &'e LoggedRequest, &'e ResultFields<'e>),
-    /// The server changed something by itself, because of the operation.
-    Internal(OperationKind, OperationIds, &'e LoggedRequest, &'e ResultFields<'e>),
-}
 
 /// Writes lines of one shape.
 #[derive(Debug)]
@@ -144,26 +100,6 @@ impl Shape {
             Form::Csv(dialect) => csv::head(dialect),
             Form::Text { .. } | Form::Json => Vec::new(),
         }
-    }
-
-    /// A length of time in the unit of the log.
-    fn time(&self, time: Duration) -> u64 {
-        let time = match self.etime {
-            EtimeResolution::Milliseconds => time.as_millis(),
-            EtimeResolution::Microseconds => time.as_micros(),
-            EtimeResolution::Nanoseconds => time.as_nanos(),
-        };
-        u64::try_from(time).unwrap_or(u64::MAX)
-    }
-
-    /// The phases of an update, each with its name.
-    fn phases(&self, phases: &store::Phases) -> [(&'static str, u64); 3] {
-        let us = |us: u32| Duration::from_micros(us.into());
-        [
-            ("queue", self.time(us(phases.queue_us) + us(phases.batch_us))),
-            ("apply", self.time(us(phases.apply_us))),
-            ("sync", self.time(us(phases.sync_us))),
-        ]
     }
 }
 

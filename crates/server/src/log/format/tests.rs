@@ -1,10 +1,15 @@
 //! Lines as they must be, to the octet.
 
+use std::time::Duration;
+
+use config::EtimeResolution;
+use runtime::end::EndReason;
 use runtime::log::clock::TimeFormat;
 
 use super::*;
-use crate::log::event::EndPoint;
+use crate::log::event::{EndPoint, LoggedRequest, OperationIds, Origin, ResultFields};
 use crate::log::fields::Field;
+use crate::metrics::OperationKind;
 
 const IDS: OperationIds = OperationIds { connection: 10, operation: 1, message: 2 };
 const PAGED: &str = "1.2.840.113556.1.4.319";

@@ -2,7 +2,7 @@
 
 use runtime::log::text::{decimal, escaped, number_field, quoted_field, signed, word_field};
 
-use super::{Event, Shape};
+use super::shape::{Event, Shape};
 use crate::log::event::{EndPoint, OperationIds, ResultFields, reason_text};
 use crate::log::fields::{Field, Fields};
 use crate::metrics::OperationKind;
