@@ -2,9 +2,9 @@
 
     PANDO=an-old-binary python3 upgrade_fixture.py NAME stopped|killed
 
-makes data/instances/NAME.tar.xz with what that version leaves when it is stopped, or killed with changes that are in the
-log only; and NAME.ldif, what that version exports of it. To be called for the landed version before its format or its
-rules change.
+makes data/instances/NAME.tar.xz with what that version leaves when it is stopped, or killed with changes that are in
+the log only; and NAME.ldif, what that version exports of it. To be called for the landed version before its format or
+its rules change.
 """
 
 import shutil
@@ -65,7 +65,13 @@ def make(name: str, ending: str) -> None:
     place = Path(tempfile.mkdtemp())
     instance = Pando(place / "inst")
     instance.setup("--sampleData", PEOPLE)
-    policy = ["set-password-policy-prop", "--policy-name", "Default Password Policy", "--set", "lockout-failure-count:3"]
+    policy = [
+        "set-password-policy-prop",
+        "--policy-name",
+        "Default Password Policy",
+        "--set",
+        "lockout-failure-count:3",
+    ]
     instance.tool("dsconfig", *policy, "--no-prompt")
     instance.start()
     change(instance, CHANGES)
@@ -76,7 +82,17 @@ def make(name: str, ending: str) -> None:
     else:
         assert instance.stop() == 0
     # As it was left: what exports it may write to it.
-    archive = ["tar", "--create", "--sparse", "--xz", "--directory", place, "--exclude=*.sock", "--exclude=ldapi", "inst"]
+    archive = [
+        "tar",
+        "--create",
+        "--sparse",
+        "--xz",
+        "--directory",
+        place,
+        "--exclude=*.sock",
+        "--exclude=ldapi",
+        "inst",
+    ]
     (FIXTURES / f"{name}.tar.xz").write_bytes(subprocess.run(archive, check=True, capture_output=True).stdout)
     if ending == "killed":
         instance.start()

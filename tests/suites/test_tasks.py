@@ -384,8 +384,12 @@ def test_a_clock_set_back_an_hour_makes_a_schedule_run_neither_twice_nor_never(t
         clock.set(first + HOUR)
         ended(con, names[1])
         until(lambda: identifiers(con) == {*names, "mark"})
-        begun = re.findall(r"Export task (hourly-\d+) started execution", server.error_log())
-        assert begun == names[:2]
+
+        def begun():
+            return re.findall(r"Export task (hourly-\d+) started execution", server.error_log())
+
+        until(lambda: len(begun()) > 1)
+        assert begun() == names[:2]
         con.delete_s(f"ds-recurring-task-id=hourly,{RECURRING}")
         assert state(con, names[2]) == "CANCELED_BEFORE_STARTING"
     finally:

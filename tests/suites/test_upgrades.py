@@ -52,7 +52,7 @@ def test_an_earlier_instance_serves(earlier, tmp_path):
     # Passwords of before, and failures that were counted.
     user = ldap.initialize(instance.url)
     user.simple_bind_s(f"uid=user.5,ou=People,{BASE}", "grows-in-april")
-    (_, counted), = con.search_s(f"uid=user.6,ou=People,{BASE}", ldap.SCOPE_BASE, attrlist=["pwdFailureTime"])
+    ((_, counted),) = con.search_s(f"uid=user.6,ou=People,{BASE}", ldap.SCOPE_BASE, attrlist=["pwdFailureTime"])
     assert len(counted.get("pwdFailureTime", [])) == (1 if "pwdFailureTime" in before else 0)
     group = con.search_s(BASE, ldap.SCOPE_SUBTREE, f"(member=uid=user.1,ou=People,{BASE})", ["1.1"])
     assert [dn for dn, _ in group] == [f"cn=Gardeners,ou=Groups,{BASE}"]

@@ -42,7 +42,7 @@ use crate::settings::{Settings, SettingsError};
 use crate::stalls::Stalls;
 use crate::tasks::{Ending, Host, TaskRunner};
 use crate::watch::watch;
-use crate::{invalid_instructions, kerberos, messages, missing_groups, older_instructions};
+use crate::{invalid_instructions, kerberos, messages, missing_groups, older_instructions, tasks};
 
 /// Descriptors that the server needs beside those of its clients.
 const DESCRIPTORS_OWN: u64 = 256;
@@ -137,6 +137,7 @@ impl Server {
         missing_groups::warn(&directory, logs.errors());
         invalid_instructions::warn(&directory, logs.errors());
         older_instructions::warn(&directory, logs.errors());
+        tasks::end_interrupted(&directory, logs.errors());
         let errors = logs.errors().clone();
         directory.set_notices(Box::new(move |kind, sentence| {
             let kind = match kind {

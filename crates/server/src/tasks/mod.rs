@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use directory::Directory;
 use jiff::Timestamp;
+use runtime::log::error::ErrorLog;
 use runtime::panics::panic_text;
 use tasks::work::{Kind, Work};
 use tasks::{Run, Severity, State, TaskBook, Waiting};
@@ -37,6 +38,13 @@ pub(crate) struct TaskRunner {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Notes that the tasks which an earlier server did not end are over: before the first client can ask for them.
+pub(crate) fn end_interrupted(directory: &Directory, errors: &ErrorLog) {
+    if let Err(error) = directory.tasks().begin(Timestamp::now()) {
+        errors.report(messages::TASKS_NOT_WRITTEN, format_args!("{error}: it is tried again"));
+    }
+}
+
 impl TaskRunner {
     /// Begins to run the directory's tasks.
     ///
@@ -44,9 +52,6 @@ impl TaskRunner {
     /// When the system gives no thread.
     pub(crate) fn start(directory: &Arc<Directory>, host: Host) -> io::Result<TaskRunner> {
         let book = Arc::clone(directory.tasks());
-        if let Err(error) = book.begin(Timestamp::now()) {
-            host.errors.report(messages::TASKS_NOT_WRITTEN, format_args!("{error}: it is tried again"));
-        }
         let own = Arc::new(TaskWork { directory: Arc::clone(directory), host });
         let (running, thread) = (Arc::clone(&book), std::thread::Builder::new().name("tasks".to_owned()));
         Ok(TaskRunner { book, thread: Some(thread.spawn(move || run_all(&running, &own))?) })
