@@ -7,8 +7,6 @@ use crate::attributes::Attributes;
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Fills a backend from LDIF.
-    Import,
     /// Writes a backend as LDIF.
     Export,
     /// Builds indexes anew.
@@ -223,33 +221,6 @@ pub struct Part {
     pub exclude_filters: Vec<String>,
 }
 
-/// What an import is to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImportWork {
-    /// The files.
-    pub files: Vec<String>,
-    /// Or a template, with the seed of its random values.
-    pub template: Option<(String, u64)>,
-    /// The backend.
-    pub backend: Option<String>,
-    /// Which entries.
-    pub part: Part,
-    /// Takes bad entries.
-    pub reject_file: Option<String>,
-    /// Takes entries that are left out.
-    pub skip_file: Option<String>,
-    /// Both are emptied first.
-    pub overwrite: bool,
-    /// The schema is not checked.
-    pub skip_schema_validation: bool,
-    /// The backend may be empty afterwards.
-    pub clear: bool,
-    /// For temporary files.
-    pub temporary_directory: Option<String>,
-    /// 0: one for each core.
-    pub threads: usize,
-}
-
 /// What an export is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportWork {
@@ -283,8 +254,6 @@ pub enum RebuildWhich {
 /// What a task is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// See [`Kind::Import`].
-    Import(ImportWork),
     /// See [`Kind::Export`].
     Export(ExportWork),
     /// See [`Kind::Rebuild`].
@@ -324,7 +293,6 @@ impl Work {
         let read = Reading { attributes };
         read.known(kind)?;
         Ok(match kind {
-            Kind::Import => Work::Import(read.import()?),
             Kind::Export => Work::Export(ExportWork {
                 file: read.needed("ds-task-export-ldif-file")?,
                 backend: read.needed("ds-task-export-backend-id")?,
@@ -363,7 +331,6 @@ impl Work {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Work::Import(_) => Kind::Import,
             Work::Export(_) => Kind::Export,
             Work::Rebuild { .. } => Kind::Rebuild,
             Work::Shutdown { .. } => Kind::Shutdown,
@@ -408,28 +375,6 @@ impl Reading<'_> {
             }
         }
         Ok(())
-    }
-
-    fn import(&self) -> Result<ImportWork, WorkFault> {
-        let files = self.attributes.values("ds-task-import-ldif-file").to_vec();
-        let template = self.one("ds-task-import-template-file")?;
-        if files.is_empty() == template.is_none() {
-            return Err(WorkFault::Missing("either ds-task-import-ldif-file or ds-task-import-template-file"));
-        }
-        let seed = self.number("ds-task-import-random-seed")?.unwrap_or(0);
-        Ok(ImportWork {
-            files,
-            template: template.map(|template| (template, seed)),
-            backend: self.one("ds-task-import-backend-id")?,
-            part: self.part("import"),
-            reject_file: self.one("ds-task-import-reject-file")?,
-            skip_file: self.one("ds-task-import-skip-file")?,
-            overwrite: self.flag("ds-task-import-overwrite-rejects", false)?,
-            skip_schema_validation: self.flag("ds-task-import-skip-schema-validation", false)?,
-            clear: self.flag("ds-task-import-clear-backend", false)?,
-            temporary_directory: self.one("ds-task-import-tmp-directory")?,
-            threads: self.number("ds-task-import-thread-count")?.unwrap_or(0).min(256) as usize,
-        })
     }
 
     fn part(&self, kind: &str) -> Part {

@@ -15,9 +15,8 @@ use super::configuration_change::ConfigurationChange;
 use super::tree::{OwnAsker, OwnContext, OwnFound, OwnSearch, OwnTree, OwnUpdate};
 use crate::refusal;
 use change::proposal::Flags;
-use query::error::{no_such_object, shown, store_failure};
+use query::error::{shown, store_failure};
 use query::facts::Facts;
-use query::plan::covers;
 use query::synthetic::{Attributes, SyntheticEntry};
 
 /// The configuration.
@@ -78,12 +77,7 @@ impl OwnTree for Configuration {
     }
 
     fn search(&self, context: &OwnContext<'_>, search: &OwnSearch<'_, '_>) -> Result<OwnFound, LdapResult> {
-        let mut entries = all(context)?;
-        let base = entries.iter().find(|entry| entry.normalized() == search.base).map(Arc::clone);
-        let base =
-            base.ok_or_else(|| no_such_object(&shown(search.written), nearest_above(&entries, search.written)))?;
-        entries.retain(|entry| covers(search.base, search.scope, entry.normalized()));
-        Ok(OwnFound { base, entries, changes: None })
+        OwnFound::among(all(context)?, search, |entries| nearest_above(entries, search.written))
     }
 }
 

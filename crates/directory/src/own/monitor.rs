@@ -11,11 +11,10 @@ use schema::NormalizedDn;
 use store::StoreError;
 
 use super::tree::{OwnContext, OwnFound, OwnSearch, OwnTree};
-use query::error::{no_such_object, shown, store_failure};
+use query::error::store_failure;
 use query::facts::Facts;
 use query::monitor_entry::MonitorEntry;
 use query::own_names::MONITOR_DN;
-use query::plan::covers;
 use query::synthetic::{Attributes, SyntheticEntry};
 
 /// The monitor.
@@ -57,11 +56,7 @@ impl OwnTree for Monitor {
     }
 
     fn search(&self, context: &OwnContext<'_>, search: &OwnSearch<'_, '_>) -> Result<OwnFound, LdapResult> {
-        let mut entries = all(context)?;
-        let base = entries.iter().find(|entry| entry.normalized() == search.base).map(Arc::clone);
-        let base = base.ok_or_else(|| no_such_object(&shown(search.written), MONITOR_DN))?;
-        entries.retain(|entry| covers(search.base, search.scope, entry.normalized()));
-        Ok(OwnFound { base, entries, changes: None })
+        OwnFound::among(all(context)?, search, |_| MONITOR_DN.to_owned())
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) const PRIVILEGES: [Privilege; 9] = [
 /// The privilege that a task takes.
 fn privilege_of(work: &Work) -> Privilege {
     match work {
-        Work::Import(_) | Work::Rebuild { .. } => Privilege::LdifImport,
+        Work::Rebuild { .. } => Privilege::LdifImport,
         Work::Export(_) => Privilege::LdifExport,
         Work::Shutdown { restart: true, .. } => Privilege::ServerRestart,
         Work::Shutdown { .. } => Privilege::ServerShutdown,

@@ -14,10 +14,9 @@ use super::task_update::{PRIVILEGES, read_update};
 use super::tree::{OwnAsker, OwnContext, OwnFound, OwnSearch, OwnTree, OwnUpdate};
 use crate::refusal::Refusal;
 use change::proposal::Flags;
-use query::error::{no_such_object, shown, store_failure};
+use query::error::store_failure;
 use query::facts::Facts;
 use query::own_names::TASKS_DN;
-use query::plan::covers;
 use query::synthetic::SyntheticEntry;
 
 /// The tasks.
@@ -65,11 +64,7 @@ impl OwnTree for Tasks {
     }
 
     fn search(&self, context: &OwnContext<'_>, search: &OwnSearch<'_, '_>) -> Result<OwnFound, LdapResult> {
-        let mut entries = all(context)?;
-        let base = entries.iter().find(|entry| entry.normalized() == search.base).map(Arc::clone);
-        let base = base.ok_or_else(|| no_such_object(&shown(search.written), TASKS_DN))?;
-        entries.retain(|entry| covers(search.base, search.scope, entry.normalized()));
-        Ok(OwnFound { base, entries, changes: None })
+        OwnFound::among(all(context)?, search, |_| TASKS_DN.to_owned())
     }
 
     fn update(

@@ -67,6 +67,20 @@ pub(crate) struct OwnFound {
     pub(crate) changes: Option<ChangeScan>,
 }
 
+impl OwnFound {
+    /// Those in scope, out of all entries of a tree. Without the base, `nearest` says what there is above it.
+    pub(super) fn among(
+        mut entries: Vec<Arc<SyntheticEntry>>,
+        search: &OwnSearch<'_, '_>,
+        nearest: impl FnOnce(&[Arc<SyntheticEntry>]) -> String,
+    ) -> Result<Self, LdapResult> {
+        let base = entries.iter().find(|entry| entry.normalized() == search.base).map(Arc::clone);
+        let base = base.ok_or_else(|| no_such_object(&shown(search.written), nearest(&entries)))?;
+        entries.retain(|entry| covers(search.base, search.scope, entry.normalized()));
+        Ok(Self { base, entries, changes: None })
+    }
+}
+
 /// An update that one of the entries takes.
 #[derive(Debug)]
 pub(crate) enum OwnUpdate {

@@ -41,30 +41,21 @@ impl UpdateContext<'_> {
 
     /// Refuses a task that could never succeed.
     fn check_work(&self, work: &Work) -> Result<(), LdapResult> {
-        let part = match work {
-            Work::Import(work) => {
-                if let Some(backend) = &work.backend {
-                    self.check_backend(backend)?;
-                } else if self.backends.len() != 1 {
-                    return Err(unwilling("say which backend with ds-task-import-backend-id".to_owned()));
-                }
-                &work.part
-            }
+        match work {
             Work::Export(work) => {
                 self.check_backend(&work.backend)?;
-                &work.part
+                self.check_part(&work.part)
             }
             Work::Rebuild { base_dn, .. } => {
                 let name = self.name(base_dn)?;
                 let mut bases = self.backends.iter().flat_map(|backend| &backend.suffixes);
-                return match bases.any(|base| base.normalized == name) {
+                match bases.any(|base| base.normalized == name) {
                     true => Ok(()),
                     false => Err(unwilling(format!("no backend has the base DN \"{base_dn}\""))),
-                };
+                }
             }
-            _ => return Ok(()),
-        };
-        self.check_part(part)
+            _ => Ok(()),
+        }
     }
 
     fn check_part(&self, part: &Part) -> Result<(), LdapResult> {

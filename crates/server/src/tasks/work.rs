@@ -36,7 +36,6 @@ impl TaskWork {
     /// Does it. `Err` is the reason why it failed.
     pub(super) fn run(&self, book: &Arc<TaskBook>, task: &Task, work: &Work) -> Result<Ended, String> {
         match work {
-            Work::Import(_) => Err("import tasks are not taken".to_owned()),
             Work::Export(work) => self.export(book, task, work),
             Work::Rebuild { base_dn, which } => self.rebuild(book, task, base_dn, which),
             Work::Shutdown { restart } => Ok(Ended::AndStop { restart: *restart }),
